@@ -76,8 +76,8 @@ class Asking:
             return []
         done, asked = self.journal.answered(), questions(step)
         closed = [one for one in asked if one.predict and one.id not in done]
-        own = [one for one in asked if one.explains and not self.journal.sentence(step.id)]
-        return [*closed, *own[:1]]
+        said = self.journal.on_step(step.id)["sentence"]
+        return [*closed, *[one for one in asked if one.explains and not said][:1]]
 
     def list_now(self) -> list[Question]:
         """Return what to ask now: about steps that passed within a day, then what is due."""

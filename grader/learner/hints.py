@@ -131,7 +131,7 @@ def find_puzzle(verdict: StepVerdict) -> LastHints | None:
 
 def are_all_given(step: Step, hints: Sequence[str], folder: Path) -> bool:
     """Return whether each of these hints was given before."""
-    return {*map(_hash, hints)} <= {*Journal(folder).given_hints(step.id)}
+    return {*map(_hash, hints)} <= {*Journal(folder).on_step(step.id)["hints"]}
 
 
 def next_hint(step: Step, hints: Sequence[str], folder: Path) -> tuple[int, str]:
@@ -140,7 +140,7 @@ def next_hint(step: Step, hints: Sequence[str], folder: Path) -> tuple[int, str]
     It is noted in the journal of that folder, if that is possible.
     """
     journal = Journal(folder)
-    before = journal.given_hints(step.id)
+    before = journal.on_step(step.id)["hints"]
     number = next((i for i, hint in enumerate(hints) if _hash(hint) not in before), len(hints) - 1)
     journal.note_hint(step.id, _hash(hints[number]))
     return number + 1, hints[number]

@@ -1,7 +1,7 @@
 """Keep a learner's own record: steps passed, mistakes met, hints given, answers.
 
 It is a small file beside the exercises, for the learner alone. No verdict depends on it. A file
-that cannot be read or written, or that somebody has spoilt, is ignored.
+that cannot be read or written, or that has another form, is ignored.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,25 +15,10 @@ from grader.steps.registry import Part, Registry
 MOST_MISTAKES = 30  # of a step
 LONGEST = 400  # characters of a learner's sentence
 FILE = ".progress.json"
-# What the file may hold; "" is any key. A step's `since` is when it first passed, and `met` are the
-# mistakes. A review is how often in a row its question was answered right, and when it was asked.
-STEP = {"passed": True, "since": 0.0, "met": [""], "hints": [""], "sentence": ""}
-FORM = {
-    **{"steps": {"": STEP}, "ended": [0], "answered": [""], "reviews": {"": [0.0]}},
-    **{"ask": True, "reminded": 0.0, "last": 0.0},
-}
-
-
-def _has_form(value: Any, form: Any) -> bool:
-    """Return whether JSON data is made like a form, of which it may lack keys."""
-    if isinstance(form, dict):
-        return isinstance(value, dict) and all(
-            _has_form(one, form.get(key, form.get(""))) for key, one in value.items()
-        )
-    if isinstance(form, list):
-        return isinstance(value, list) and all(_has_form(one, form[0]) for one in value)
-    kinds = (int, float) if isinstance(form, float) else type(form)
-    return form is None or isinstance(value, kinds)
+# The form of the file: steps, the parts that have ended, the questions answered, reviews, ask,
+# reminded, and when it was last checked. A step has passed, since when, the mistakes met, hints and
+# a sentence. A review is how often in a row its question was answered right, and when it was asked.
+FORM = 2
 
 
 class Journal:
@@ -43,13 +28,13 @@ class Journal:
         self.path = folder / FILE
 
     def read(self) -> dict[str, Any]:
-        """Return all notes; none if the file cannot be read."""
+        """Return all notes; none if the file cannot be read or has another form."""
         data = read_notes(self.path)
-        return {"steps": {}, **(data if _has_form(data, FORM) else {})}
+        return data if data.get("form") == FORM else {"steps": {}}
 
     def write(self, data: dict[str, Any]) -> None:
         """Replace all notes, if that is possible."""
-        write_notes(self.path, data)
+        write_notes(self.path, {"form": FORM, **data})
 
     def note(self, verdicts: Sequence[StepVerdict], now: float) -> list[str]:
         """Note the findings of a check.
@@ -78,26 +63,18 @@ class Journal:
         """Return whether a check of something written was noted."""
         return "last" in self.read()
 
-    def _of_step(self, step: str, name: str, default: Any) -> Any:
-        """Return one of the notes on a step."""
-        return self.read()["steps"].get(step, {}).get(name, default)
+    def on_step(self, step: str) -> dict[str, Any]:
+        """Return the notes on a step: the mistakes `met`, oldest first, its hints and sentence."""
+        return {"met": [], "hints": [], "sentence": "", **self.read()["steps"].get(step, {})}
 
     def _note_step(self, step: str, name: str, value: Any) -> None:
         data = self.read()
         data["steps"].setdefault(step, {})[name] = value
         self.write(data)
 
-    def mistakes(self, step: str) -> list[str]:
-        """Return the mistakes that were named in the step, oldest first."""
-        return list(self._of_step(step, "met", []))
-
-    def given_hints(self, step: str) -> list[str]:
-        """Return the names of the hints that were given for a step."""
-        return list(self._of_step(step, "hints", []))
-
     def note_hint(self, step: str, name: str) -> None:
         """Note that a hint was given."""
-        self._note_step(step, "hints", sorted({*self.given_hints(step), name}))
+        self._note_step(step, "hints", sorted({*self.on_step(step)["hints"], name}))
 
     def answered(self) -> list[str]:
         """Return the ids of the questions that were answered correctly."""
@@ -113,10 +90,6 @@ class Journal:
             self._note_step(step, "sentence", text[:LONGEST])
         return passes
 
-    def sentence(self, step: str) -> str:
-        """Return the learner's own sentence about a step, or ""."""
-        return str(self._of_step(step, "sentence", ""))
-
     @property
     def asks(self) -> bool:
         """Return whether the learner wants to be asked after a step passes."""
@@ -128,8 +101,8 @@ class Journal:
 
     def passed_since(self, step: str) -> float | None:
         """Return when a step that passes passed first; None if it does not pass."""
-        entry = self.read()["steps"].get(step, {})
-        return float(entry.get("since", 0)) if entry.get("passed") else None
+        entry = self.on_step(step)
+        return float(entry["since"]) if entry.get("passed") else None
 
     def find_passed(self) -> set[str]:
         """Return the steps that passed when they were last checked."""

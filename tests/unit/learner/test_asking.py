@@ -71,7 +71,7 @@ def test_prediction_is_marked_and_the_sentence_kept(asked, journal):
     assert PREDICTION.ask[:40] in said
     assert "Right. " in said
     assert "Kept for your recap. One good answer: " in said
-    assert journal.sentence(STEP.id) == SAID
+    assert journal.on_step(STEP.id)["sentence"] == SAID
     assert asked() == ""  # both were answered
 
 
@@ -80,7 +80,7 @@ def test_wrong_prediction_may_be_tried_again(asked, journal):
     assert "Not yet. " in said
     assert "The answer is one number" in said
     assert "Right. " in said
-    assert journal.sentence(STEP.id) == ""
+    assert journal.on_step(STEP.id)["sentence"] == ""
 
 
 @pytest.mark.parametrize("answers", [("", ""), ("q",), ("quit",), ("", "Q")], ids=str)
@@ -99,7 +99,7 @@ def test_never_ends_them_until_they_are_asked_for(asked, journal, tmp_path, answ
 
 def test_sentence_is_not_without_end(asked, journal):
     asked("", "x" * 10_000)
-    assert len(journal.sentence(STEP.id)) == 400
+    assert len(journal.on_step(STEP.id)["sentence"]) == 400
 
 
 @pytest.mark.usefixtures("journal")
@@ -117,7 +117,7 @@ def test_review_in_a_notebook_asks_in_a_field(tmp_path, journal, answering, caps
     assert said.startswith("2 questions about steps that you have finished.")
     assert "Right. " in said
     assert max(map(len, said.splitlines())) <= 80
-    assert journal.sentence(STEP.id) == SAID
+    assert journal.on_step(STEP.id)["sentence"] == SAID
     assert str(ask_now(tmp_path, has_input=True)).startswith("Nothing is due.")
 
 
@@ -126,7 +126,7 @@ def test_notebook_without_a_field_shows_the_questions_and_takes_answers(tmp_path
         f'To answer: quiz("{PREDICTION.id}", ...)'
     )
     assert "Kept for your recap." in str(answer_quiz(SENTENCE.id, SAID, tmp_path))
-    assert journal.sentence(STEP.id) == SAID
+    assert journal.on_step(STEP.id)["sentence"] == SAID
 
 
 @pytest.fixture
@@ -158,4 +158,4 @@ def test_watch_says_that_a_step_passes_only_if_it_was_saved(watch, saved, told):
 def test_sentence_on_a_step_that_does_not_pass_is_not_kept(tmp_path, journal):
     other = next(one for one in questions(STEPS[2]) if one.explains)
     assert str(answer_quiz(other.id, SAID, tmp_path)).startswith("One good answer:")
-    assert journal.sentence(STEPS[2].id) == ""
+    assert journal.on_step(STEPS[2].id)["sentence"] == ""

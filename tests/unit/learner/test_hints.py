@@ -146,9 +146,8 @@ def test_steps_are_remembered_apart(tmp_path):
     assert next_hint(other, STEP.hints, tmp_path)[0] == 1
 
 
-@pytest.mark.parametrize("content", ["not JSON", '{"steps": {"step03_mask": {"hints": 3}}}'])
-def test_broken_journal_loses_no_hint(tmp_path, content):
-    Journal(tmp_path).path.write_text(content, encoding="utf-8")
+def test_broken_journal_loses_no_hint(tmp_path):
+    Journal(tmp_path).path.write_text("not JSON", encoding="utf-8")
     assert next_hint(STEP, STEP.hints, tmp_path) == (1, STEP.hints[0])
     assert next_hint(STEP, STEP.hints, tmp_path) == (2, STEP.hints[1])
 

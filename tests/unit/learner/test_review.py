@@ -1,6 +1,5 @@
 """Questions of finished steps come back after days, and the clock is the test's."""
 
-import json
 import time
 
 import pytest
@@ -92,14 +91,6 @@ def test_clock_that_was_set_back_asks_again(at):
     assert at(NOW + DAY).remind("review()")
     assert CLOSED[0] in ids(at(NOW + DAY - 60).list_due())
     assert "1 question is due" in at(NOW + DAY - 60).remind("review()")
-
-
-@pytest.mark.parametrize("wrong", [3, "x", [], {CLOSED[0]: "x"}, {CLOSED[0]: {}}])
-def test_damaged_notes_are_no_notes(at, journal, wrong):
-    journal.path.write_text(json.dumps({**journal.read(), "reviews": wrong}), encoding="utf-8")
-    assert at(NOW + DAY).list_due() == []
-    note(journal, FIRST, NOW)
-    assert ids(at(NOW + DAY).list_due()) == CLOSED
 
 
 def test_review_asks_what_is_due_and_notes_the_answer(tmp_path, monkeypatch, capsys):
