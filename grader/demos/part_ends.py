@@ -56,10 +56,12 @@ def show_end(
     printer.line(whole, "bold")
     _show_list(printer, "You can now", part.can)
     _show_map(host, registry, part, submission, printer)
-    met = [f"step {step.number}: {said}" for step in steps for said in journal.mistakes(step.id)]
+    met = [
+        f"step {step.number}: {said}" for step in steps for said in journal.on_step(step.id)["met"]
+    ]
     more = [f"and {len(met) - MOST} more"] if len(met) > MOST else []
     _show_list(printer, "Mistakes that you met and fixed", met[:MOST] + more)
-    said = {step.number: journal.sentence(step.id) for step in steps}
+    said = {step.number: journal.on_step(step.id)["sentence"] for step in steps}
     words = [f"step {number}: {clean(text)}" for number, text in said.items() if text]
     _show_list(printer, "In your own words", words)
     if part.then == "write":
