@@ -18,9 +18,8 @@ from grader.cli.options import (
 )
 from grader.cli.paths import read_submission, show_path, show_place
 from grader.report.problem import Problem, find_steps, need_torch
-from grader.steps import registry as registry_module
 from grader.steps.paths import HIDDEN
-from grader.steps.registry import Registry, Step
+from grader.steps.registry import Registry, Step, load
 
 if TYPE_CHECKING:
     from grader.intake.submission import Submission
@@ -57,7 +56,7 @@ def check(
     ask: bool | None,
 ) -> None:
     """Run the checks of some steps, or all, and show the first that needs work."""
-    registry = registry_module.load()
+    registry = load()
     steps = find_steps(registry, step)
     parts = None if json_file == PRINTED else registry.group_by_part(steps)
     report, found, printer = judge(registry, steps, submission, suite, seed, isolation, parts)
@@ -153,7 +152,7 @@ def write_report(report: "Report", json_file: Path | None, html_file: Path | Non
 @submission_option
 def list_steps(submission: Path) -> None:
     """List the steps and how far each is."""
-    registry = registry_module.load()
+    registry = load()
     report, _, printer = judge(registry, registry.steps, submission, parts={})
     from grader.report.records import find_first_undone
 

@@ -14,9 +14,9 @@ from grader.learner.hints import GivenHint
 from grader.report.problem import Problem, find_steps
 from grader.report.records import Status, find_first_undone
 from grader.report.text.terminal import Printer
-from grader.steps import registry as registry_module
 from grader.steps.commands import spell_answer, spell_command
 from grader.steps.paths import SOLUTIONS
+from grader.steps.registry import load
 from grader.steps.stubs import list_solutions
 
 NOTHING_TO_FIX = "There is nothing to fix: everything passes."
@@ -32,7 +32,7 @@ def hint(step: str | None, order: tuple[str, ...], submission: Path, as_json: bo
 
     ORDER answers a hint that asks for the order of a function's lines.
     """
-    registry = registry_module.load()
+    registry = load()
     steps = find_steps(registry, (step,) if step else ())
     report, _, printer = judge(registry, steps, submission)
     todo = find_first_undone(report.steps)
@@ -83,7 +83,7 @@ def solution(step: str | None, submission: Path) -> None:
     found, *_ = need_steps(step, "solution")
     if not SOLUTIONS.is_dir():
         raise Problem("the solutions are your instructor's: this bundle has none")
-    report, _, printer = judge(registry_module.load(), (found,), submission)
+    report, _, printer = judge(load(), (found,), submission)
     (verdict,) = report.steps
     known, folder = hints.list_hints(found, verdict), _find_folder(submission)
     if verdict.status is not Status.PASSED and not hints.are_all_given(found, known, folder):
