@@ -6,48 +6,28 @@ from grader.authoring.english import NO_VERB, find_bad_english, find_forbidden, 
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "count"),
     [
-        "Next: mend the file.",
-        "Whoever changes the kit runs its tests.",
-        "any text, be it UTF-8 or not",
-        "Otherwise it is said what can be seen.",
-        "it is no zip archive",
-        "an integer that is none",
-        "Judge what stands in the notebook.",
+        ("Next: mend the file.", 1),
+        ("Whoever changes the kit runs its tests.", 1),
+        ("any text, be it UTF-8 or not", 1),
+        ("Otherwise it is said what can be seen.", 1),
+        ("it is no zip archive", 1),
+        ("an integer that is none", 1),
+        ("Judge what stands in the notebook.", 1),
+        ("there is no folder here. The value is None. The file is no longer there.", 0),
+        ("amendments and commendations: nopeek reports a pattern", 0),
     ],
 )
-def test_forbidden_construction_is_found(text):
-    assert len(find_forbidden(text)) == 1
+def test_forbidden_construction_is_found(text, count):
+    assert len(find_forbidden(text)) == count
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "there is no folder here",
-        "The value is None.",
-        "The file is no longer there.",
-        "amendments and commendations",
-        "nopeek reports a pattern",
-    ],
-)
-def test_plain_english_passes(text):
-    assert find_forbidden(text) == []
-
-
-@pytest.mark.parametrize(
-    ("docstring", "is_bad"),
-    [
-        ("Which keys are real tokens.", True),
-        ("The scores, with -∞ where attending is forbidden.", True),
-        ("An empty cache for one layer.", True),
-        ("Mean of -log p(target) in nats.", True),
-        ("Return the features of each head.", False),
-        ("Add the mask to the scores.", False),
-    ],
-)
-def test_docstring_of_a_function_begins_with_a_verb(docstring, is_bad):
-    assert bool(NO_VERB.match(docstring)) == is_bad
+def test_docstring_of_a_function_begins_with_a_verb():
+    for nouns in ("Which keys are real tokens.", "The scores.", "An empty cache.", "Mean of logs."):
+        assert NO_VERB.match(nouns)
+    for verbs in ("Return the features of each head.", "Add the mask to the scores."):
+        assert not NO_VERB.match(verbs)
 
 
 def test_sentence_may_have_25_words():
