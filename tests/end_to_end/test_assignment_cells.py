@@ -6,14 +6,7 @@ import nbformat
 import pytest
 
 from tests.support import forks, kernels
-from tests.support.courses import (
-    NBGRADER,
-    cell_of,
-    code,
-    filled_in,
-    joined,
-    surroundings,
-)
+from tests.support.courses import NBGRADER, cell_of, code, filled_in, joined, surroundings
 from tests.support.stubs import solution_text, stub_text
 
 STEP = "step02_scores"
@@ -27,11 +20,6 @@ def source(step=STEP):
     """The course's own notebook, which holds the solution."""
     path = NBGRADER / "source" / step / f"{step}.ipynb"
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def stub(step=STEP):
-    """The same with nothing written."""
-    return filled_in(source(step), stub_text(step))
 
 
 class Desk:
@@ -76,18 +64,14 @@ def output(cell):
 
 
 @pytest.mark.long
-def test_wrong_work_fails_validation_with_the_report(desk):
+def test_wrong_or_untouched_work_fails_validation_with_the_report(desk):
     said = desk.validated(filled_in(source(), UNSCALED), forked=False)
     assert "VALIDATION FAILED ON 1 CELL(S)" in said
     assert "attention_scores: needs work, 0/7 points" in said
     assert "looks like: The scores are not divided by √d_k." in said
     assert "expected (2, 2)" in said
     assert "Traceback" not in said
-
-
-@pytest.mark.long
-def test_untouched_work_fails_validation(desk):
-    said = desk.validated(stub())
+    said = desk.validated(filled_in(source(), stub_text(STEP)))
     assert "attention_scores: not attempted, 0/7 points" in said
     assert "Traceback" not in said
 

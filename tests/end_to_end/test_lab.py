@@ -31,14 +31,6 @@ def called(monkeypatch, tmp_path):
     return called
 
 
-def test_lab_writes_and_reads_nothing_of_the_users_own(called, tmp_path):
-    _, (_, how) = called()
-    named = {name: value for name, value in how["env"].items() if name.startswith("JUPYTER")}
-    assert len(named) == 5
-    assert all(value.startswith(str(tmp_path)) for value in named.values())
-    assert how["env"]["IPYTHONDIR"].startswith(str(tmp_path))
-
-
 @pytest.mark.parametrize(("user", "root"), [(0, ["--allow-root"]), (1000, [])])
 def test_lab_hands_on_its_options(called, monkeypatch, user, root):
     monkeypatch.setattr("os.geteuid", lambda: user, raising=False)
@@ -65,21 +57,15 @@ def test_lab_opens_the_first_unfinished_lesson(called, monkeypatch, tmp_path):
     assert first_page(called()[1]) == "/lab"
 
 
-@pytest.mark.parametrize(
-    ("name", "lesson"),
-    [("3", "step03_mask"), ("step03", "step03_mask"), ("0", "step00_whole_picture")],
-)
-def test_lab_opens_the_lesson_that_was_named(called, name, lesson):
-    for options in ([name], [name, "--debug"], [name, "--", "--debug"]):
-        command = (call := called(*options)[1])[0]
-        assert first_page(call) == f"/lab/tree/{lesson}.ipynb"
-        assert name not in command
-
-
-def test_lab_names_a_lesson_without_a_notebook(called, monkeypatch, tmp_path):
+def test_lab_opens_the_lesson_that_was_named(called, monkeypatch, tmp_path):
+    for name, lesson in {"3": "step03_mask", "0": "step00_whole_picture"}.items():
+        for options in ([name], [name, "--debug"], [name, "--", "--debug"]):
+            command = (call := called(*options)[1])[0]
+            assert first_page(call) == f"/lab/tree/{lesson}.ipynb"
+            assert name not in command
     monkeypatch.setattr(lab, "NOTEBOOKS", tmp_path)
-    done, call = called("3")
-    assert (done.exit_code, call) == (2, None)
+    done, _ = called("3")
+    assert done.exit_code == 2
     assert "there is no notebook step03_mask.ipynb" in done.output
     assert first_page(called()[1]) == "/lab"
 
@@ -94,8 +80,11 @@ def test_lab_asks_for_no_news_and_keeps_settings_that_were_changed(called, tmp_p
     assert file.read_text(encoding="utf-8") == '{"fetchNews": "true"}'
 
 
-def test_lab_shows_nothing_of_nbgrader(called, tmp_path):
+def test_lab_shows_nothing_of_nbgrader_and_nothing_of_the_users_own(called, tmp_path):
     _, (command, how) = called()
+    named = [how["env"][name] for name in how["env"] if name.startswith(("JUPYTER", "IPYTHON"))]
+    assert len(named) == 6
+    assert all(value.startswith(str(tmp_path)) for value in named)
     (hidden,) = (one for one in command if one.startswith("--ContentsManager.hide_globs="))
     assert {"nbgrader", "__pycache__"} <= set(ast.literal_eval(hidden.partition("=")[2]))
     file = Path(how["env"]["JUPYTER_CONFIG_DIR"]) / "labconfig" / "page_config.json"
