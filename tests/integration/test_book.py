@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("latex2mathml")
 
 from grader.authoring import figures
-from grader.authoring.book import site, sources
+from grader.authoring.book import site
 from grader.authoring.book.site import FIGURES, find_guides, lesson_page, preface_page
 from grader.steps.quiz import PREFACE_TEXT
 from grader.steps.registry import DATA
@@ -40,32 +40,32 @@ def test_every_citation_has_an_entry():
     texts = [PREFACE_TEXT.read_text(encoding="utf-8")]
     texts += [re.sub(r"\n# ?", "\n", text) for text in LESSONS.values()]
     texts += [path.read_text(encoding="utf-8") for path in sorted(DATA.glob("step*.toml"))]
-    cited = {one for text in texts for one in sources.find_citations(text)}
+    cited = {one for text in texts for one in site.find_citations(text)}
     assert len(cited) > 40
-    assert sorted(one for one in cited if sources.find_work(one) is None) == []
-    used = {sources.find_work(one) for one in cited}
-    assert [work.key for work in sources.read_works() if work not in used] == []
+    assert sorted(one for one in cited if site.find_work(one) is None) == []
+    used = {site.find_work(one) for one in cited}
+    assert [work.key for work in site.read_works() if work not in used] == []
 
 
 def test_entry_of_a_work_is_whole():
-    for work in sources.read_works():
+    for work in site.read_works():
         assert work.key.endswith(str(work.year))
         assert work.authors.split()[0].rstrip(",") == work.key.split()[0]
         assert work.title
         assert work.venue
         assert re.fullmatch(r"https://\S+", work.link)
-    anchors = [work.anchor for work in sources.read_works()]
+    anchors = [work.anchor for work in site.read_works()]
     assert len(set(anchors)) == len(anchors)
 
 
 def test_citation_over_a_line_break_is_linked():
     text = "As Vaswani et al.\n2017 say.\n\n    Vaswani et al. 2017\n"
-    linked = sources.link_citations(text)
+    linked = site.link_citations(text)
     assert linked.startswith("As [Vaswani et al.\n2017](bibliography.md#vaswani-et-al-2017) say.")
     assert linked.endswith("\n    Vaswani et al. 2017")
 
 
-@pytest.mark.parametrize("term", sources.read_terms(), ids=lambda term: term.word)
+@pytest.mark.parametrize("term", site.read_terms(), ids=lambda term: term.word)
 def test_term_is_bold_where_it_comes_first(term):
     """Before that, a paragraph may use it only if it says which step explains it."""
     bold = re.compile(rf"\*\*{re.escape(term.word)}s?\*\*", re.IGNORECASE)
