@@ -115,5 +115,6 @@ def drawn_card(text: str) -> Shown:
 
 
 def words_card(*says: str, **data: Any) -> Shown:
-    """Return a card with sentences only. data: what else the judge has found."""
-    return Shown(_html(says=says), "\n\n".join(says), **data)
+    """Return a card of these sentences that are not empty. data: what else the judge has found."""
+    told = [*filter(None, says)]
+    return Shown(_html(says=told), "\n\n".join(told), **data)

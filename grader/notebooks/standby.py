@@ -270,14 +270,15 @@ class Judge:
             why = "has no failing case that can be repeated here: see check()."
             return words_card(f"Step {step.number} {why}", code="")
         code, names, call = write_variables(found)
-        said = (
-            f"These variables now hold the case: {', '.join(names)}."
-            if names
-            else "The call takes no arrays."
+        held = f"These variables now hold the case: {', '.join(names)}."
+        return words_card(
+            f"The check: {found.verdict.title}",
+            f"It says: {found.verdict.message}",
+            held if names else "The call takes no arrays.",
+            f"Now run: {call}",
+            "Your result and `expected` differ." if "expected" in names else "",
+            code=code,
         )
-        more = "Your result and `expected` differ." if "expected" in names else ""
-        told = [f"The check: {found.verdict.title}", f"It says: {found.verdict.message}", said]
-        return words_card(*told, f"Now run: {call}", *filter(None, [more]), code=code)
 
     def status(self, asked: CellRequest) -> Shown:
         """Return all steps, as last checked in their notebooks, or as their files are now."""
@@ -330,9 +331,8 @@ class Judge:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         self.progress.note_saved(step, text)
-        where = f"Written to exercises/{step.filename}."
-        told = [where + (f" The old file is kept as {kept.name}." if kept else ""), less]
-        return words_card(*filter(None, told))
+        aside = f" The old file is kept as {kept.name}." if kept else ""
+        return words_card(f"Written to exercises/{step.filename}.{aside}", less)
 
     def _write_file(self, asked: CellRequest, stub: str) -> str:
         """Return the exercise file of the cells, without what does not run in a worker."""
