@@ -20,9 +20,9 @@ PREFACE = Step("step00_whole_picture", "The whole picture", 0, source="", hints=
 PREFACE_TEXT = ROOT / "docs" / "lessons" / f"{PREFACE.id}.md"  # not in a bundle
 
 
-def find_preface(home: Path = HOME) -> Path | None:
+def find_preface() -> Path | None:
     """Return the text of step 0 in a learner's folder or in a checkout; None if it is not there."""
-    places = (home / "exercises", home / "docs" / "lessons")
+    places = (HOME / "exercises", HOME / "docs" / "lessons")
     return next((one for place in places if (one := place / PREFACE_TEXT.name).is_file()), None)
 
 
@@ -78,15 +78,11 @@ def read_question(entry: Mapping[str, Any]) -> Question:
     )
 
     key = read(bare, entry.get("answer", ""))
-    wrong = {read(bare, one["answer"]): _reason(one) for one in entry.get("wrong", ())}
-    return replace(bare, key=key, replies={key: entry["why"]} | wrong)
-
-
-def _reason(wrong: Mapping[str, Any]) -> str:
-    """Return the reply to a wrong answer; the sentence of a known mistake is about the answer."""
-    if "from" in wrong:
-        return f"Your answer looks like this mistake: {wrong['why']}"
-    return str(wrong["why"])
+    replies = {key: entry["why"]}
+    for one in entry.get("wrong", ()):  # the sentence of a known mistake is about the answer
+        begin = "Your answer looks like this mistake: " if "from" in one else ""
+        replies[read(bare, one["answer"])] = f"{begin}{one['why']}"
+    return replace(bare, key=key, replies=replies)
 
 
 def mark(question: Question, answer: object) -> tuple[bool, str]:

@@ -29,9 +29,9 @@ def solution_of(step: Step) -> str:
     return (SOLUTIONS / step.filename).read_text(encoding="utf-8")
 
 
-def solutions(registry: Registry, folder: Path = SOLUTIONS) -> dict[str, str]:
+def solutions(registry: Registry) -> dict[str, str]:
     """Return the steps whose solution the kit has; a student's bundle has none."""
-    paths = {step.id: folder / step.filename for step in registry.steps}
+    paths = {step.id: SOLUTIONS / step.filename for step in registry.steps}
     return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
 
 

@@ -169,12 +169,12 @@ def find_work(citation: str) -> Work | None:
     return known.get(citation)
 
 
-def link_citations(text: str, page: str = "bibliography.md") -> str:
+def link_citations(text: str) -> str:
     """Return the text with each citation linked to its entry; code and links stay unchanged."""
 
     def link(match: re.Match[str]) -> str:
         work = find_work(re.sub(r"\s+", " ", match[0]))
-        return f"[{match[0]}]({page}#{work.anchor})" if work else match[0]
+        return f"[{match[0]}](bibliography.md#{work.anchor})" if work else match[0]
 
     parts = itertools.groupby(text.splitlines(), lambda line: line.startswith(("    ", "<div")))
     joined = ((is_code, "\n".join(lines)) for is_code, lines in parts)
