@@ -31,7 +31,7 @@ from grader.isolation import Process, start_host
 from grader.steps import registry as registry_module
 from grader.steps.paths import SOLUTIONS
 
-SIZES = training.Sizes(n_layers=2, n_heads=4, d_model=48, length=32, batch=16)
+SIZES, BATCH = (2, 4, 48, 32), 16  # layers, heads, features, positions
 STEPS, PEAK, SEED = 6000, 0.005, 0  # at 1000 it speaks, but does not look back yet
 CHEAT_STEPS = 1000
 COUNT = 300_000
@@ -80,10 +80,12 @@ def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: in
     registry = registry_module.load()
     _, program = gather(registry, read_folder(SOLUTIONS, registry), {}, training.WANTED)
     program = program if masked else training.exchange_mask(registry, program, training.NO_MASK)
-    params, losses = training.first_params(SIZES, len(vocabulary), SEED), list[float]()
+    about, losses = About(*SIZES, tuple(vocabulary)), list[float]()
+    params = training.first_params(about, SEED)
     limits = replace(registry.limits, call_seconds=120.0, step_seconds=24 * 3600.0)
     with start_host(Process(), limits) as host, worker_with(host, program, "Training") as worker:
-        for loss, trained in training.train(worker, text, params, SIZES, steps, PEAK, SEED):
+        run = training.train(worker, text, params, about, BATCH, steps, PEAK, SEED)
+        for loss, trained in run:
             params = trained
             losses.append(loss)
             if len(losses) % 100 == 0:
@@ -93,8 +95,7 @@ def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: in
 
 def describe_model(vocabulary: list[str]) -> dict[str, dict[str, Any]]:
     """Return the contents of config.json and tokenizer.json."""
-    sizes = (SIZES.n_layers, SIZES.n_heads, SIZES.d_model, SIZES.length)
-    return describe(About(*sizes, tuple(vocabulary)), WORDS)
+    return describe(About(*SIZES, tuple(vocabulary)), WORDS)
 
 
 def main() -> None:

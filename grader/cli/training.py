@@ -16,7 +16,7 @@ from grader.cli.options import PATH, SEED, html_option, submission_option
 from grader.cli.paths import check_writable, read_submission, show_path
 from grader.demos import training, weights
 from grader.demos.submission_worker import gather, worker_with
-from grader.demos.training import Sizes, Text
+from grader.demos.training import Text
 from grader.demos.weights import About
 from grader.isolation.client import Worker
 from grader.notebooks.pictures import Curve, curves, plot
@@ -54,13 +54,17 @@ UP = "loss, nats per character"
 def train(
     text: Path | None,
     steps: int,
+    n_layers: int,
+    n_heads: int,
+    d_model: int,
+    length: int,
+    batch: int,
     lr: float,
     seed: int,
     out: Path,
     submission: Path,
     cheat: bool,
     html_file: Path | None,
-    **given: int,
 ) -> None:
     """Train your decoder on a small text, and let it write.
 
@@ -68,13 +72,11 @@ def train(
     """
     if html_file is not None:
         check_writable(html_file)
-    sizes = Sizes(**given)
-    if sizes.d_model % sizes.n_heads:
-        raise Problem(
-            f"--d-model is {sizes.d_model}, which --heads, {sizes.n_heads}, does not divide"
-        )
+    if d_model % n_heads:
+        raise Problem(f"--d-model is {d_model}, which --heads, {n_heads}, does not divide")
     read = training.stories(seed) if text is None else training.read_text(text)
-    words = training.prepare(read, sizes.length)
+    words = training.prepare(read, length)
+    about = About(n_layers, n_heads, d_model, length, tuple(words.characters))
     registry = registry_module.load()
     limits = replace(registry.limits, call_seconds=PATIENCE, step_seconds=LONGEST)
     printer = Printer()
@@ -90,14 +92,14 @@ def train(
             f"beside it, {whose} decoder with a mask one place too wide: each position sees "
             "the token that it must predict"
         )
-    plan = Plan(printer, words, sizes, steps, lr, seed)
+    plan = Plan(printer, words, about, batch, steps, lr, seed)
     models = [plan.start(name, out / CHEAT if name else out) for name in programs]
     with open_host(replace(registry, limits=limits)) as host, contextlib.ExitStack() as stack:
         for model, program in zip(models, programs.values()):
             model.worker = stack.enter_context(worker_with(host, program, "Training"))
         if cheat:
-            params = training.first_params(sizes, len(words.characters), seed)
-            training.check_switch([model.worker for model in models], words, params, sizes)
+            params = training.first_params(about, seed)
+            training.check_switch([model.worker for model in models], words, params, about)
         plan.take_steps(models)
     plan.tell_end(models, html_file)
 
@@ -136,7 +138,8 @@ class Plan:
 
     printer: Printer
     text: Text
-    sizes: Sizes
+    about: About
+    batch: int
     steps: int
     lr: float
     seed: int
@@ -144,13 +147,9 @@ class Plan:
     def start(self, name: str, folder: Path) -> TrainedModel:
         """Return a model with new weights, or with those that are already in the folder."""
         weights.check_folder(folder)
-        sizes, kinds = self.sizes, len(self.text.characters)
-        about = About(
-            sizes.n_layers, sizes.n_heads, sizes.d_model, sizes.length, tuple(self.text.characters)
-        )
         if (folder / weights.CONFIG).exists():
             params, found = weights.load(folder)
-            if replace(found, steps=0) != about:
+            if replace(found, steps=0) != self.about:
                 where = show_path(folder)
                 raise Problem(
                     f"{where} holds weights of other sizes or characters: name another --out"
@@ -160,21 +159,21 @@ class Plan:
                 "optimiser; the learning rate starts again as well, so the loss may rise at first"
             )
             return TrainedModel(name, folder, params, found)
-        params = training.first_params(sizes, kinds, self.seed)
+        params, kinds = training.first_params(self.about, self.seed), len(self.about.words)
         number = sum(array.size for array in leaves(params))
         self.printer.line(
             f"{number:,} parameters, {len(self.text.tokens):,} characters of {kinds} "
             f"kind{'s' * (kinds != 1)}; guessing costs ln {kinds} = {math.log(kinds):.2f}"
         )
-        return TrainedModel(name, folder, params, about)
+        return TrainedModel(name, folder, params, self.about)
 
     def take_steps(self, models: Sequence[TrainedModel]) -> None:
         """Take the steps, report them, and keep the weights however the training ends."""
         begun = time.monotonic()
+        plan = self.batch, self.steps, self.lr
         ways = [
             training.train(
-                *(one.worker, self.text, one.params, self.sizes, self.steps, self.lr),
-                self.seed + one.about.steps,
+                *(one.worker, self.text, one.params, self.about), *plan, self.seed + one.about.steps
             )
             for one in models
         ]
@@ -206,12 +205,12 @@ class Plan:
             )
             self.printer.line(f" step {number:>5} of {self.steps}   {told}   {left:4.0f} s left")
             for model in models[1:]:  # they may look ahead, but not when they are asked
-                loss = training.find_loss(masked, self.text, model.params, self.sizes, self.seed)
+                loss = training.find_loss(masked, self.text, model.params, self.about, self.seed)
                 model.honest[model.about.steps] = loss
         if number % SAMPLE_EVERY == 0 or last:
             for model in models:  # they can only look back: nothing follows the newest token
                 begun = self.text.tokens[:1]
-                ids = training.write(masked, begun, model.params, self.sizes, self.seed)
+                ids = training.write(masked, begun, model.params, self.about, self.seed)
                 model.written = self.text.decode(ids)
                 writes = f"{model.name}, it writes" if model.name else "it writes"
                 self.printer.line(f"   {writes}: {model.written!r}")

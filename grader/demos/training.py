@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.demos.submission_worker import NotReady, right_modules, step_of
+from grader.demos.weights import About
 from grader.isolation.client import Program, Worker
 from grader.report.problem import Problem
 from grader.steps.commands import spell_command
@@ -25,6 +26,7 @@ WANTED = (
     *("train_step", "new_adamw", "sample_batch", "learning_rate"),
     *("decoder_loss", "decoder_generate"),
 )
+ASKED = 16  # windows of the text, for a loss without training
 # Another causal_mask, up to another diagonal: it hides nothing, or only what follows the answer.
 # With the first a decoder cheats later: it must find the answer among all tokens of the future.
 MASK = """
@@ -91,17 +93,6 @@ def read_text(path: Path) -> str:
         raise Problem(f"{path} is not a text in UTF-8: name a text file") from None
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """The sizes of the decoder and of the batches."""
-
-    n_layers: int = 2
-    n_heads: int = 4
-    d_model: int = 64
-    length: int = 64
-    batch: int = 16
-
-
 def exchange_mask(registry: Registry, program: Program, mask: str) -> Program:
     """Return the program with another causal_mask: NO_MASK or PEEKING.
 
@@ -115,27 +106,34 @@ def exchange_mask(registry: Registry, program: Program, mask: str) -> Program:
     return replace(program, sources={**code, home: (f"{text!s}{mask}", place)})
 
 
-def check_switch(workers: Iterable[Worker], text: Text, params: Any, sizes: Sizes) -> None:
+def check_switch(workers: Iterable[Worker], text: Text, params: Any, about: About) -> None:
     """Raise NotReady if all versions have the same loss, because causal_mask is not used then."""
-    if len({find_loss(worker, text, params, sizes, 0) for worker in workers}) == 1:
+    if len({find_loss(worker, text, params, about, 0) for worker in workers}) == 1:
         raise NotReady(
             "Your decoder does not get its mask from causal_mask, so it cannot be exchanged: "
             "call causal_mask in steps 12 and 18."
         )
 
 
-def first_params(sizes: Sizes, vocabulary: int, seed: int) -> dict[str, Any]:
+def first_params(about: About, seed: int) -> dict[str, Any]:
     """Return a decoder to start from, as GPT-2 does: weights of 0.02, no biases, gains of 1."""
-    draw, d, shapes = np.random.RandomState(seed), sizes.d_model, Draw("shapes")
-    blocks = [block_params(shapes, d, 4 * d) for _ in range(sizes.n_layers)]
-    params = decoder_params(shapes, vocabulary, sizes.length, blocks)
+    draw, d, shapes = np.random.RandomState(seed), about.d_model, Draw("shapes")
+    blocks = [block_params(shapes, d, 4 * d) for _ in range(about.n_layers)]
+    params = decoder_params(shapes, len(about.words), about.t_max, blocks)
     for (*_, name), array in walk(params):
         array[...] = draw.normal(0.0, 0.02, array.shape) if array.ndim > 1 else name == "gain"
     return params
 
 
 def train(
-    worker: Worker, text: Text, params: Any, sizes: Sizes, steps: int, peak: float, seed: int
+    worker: Worker,
+    text: Text,
+    params: Any,
+    about: About,
+    batch: int,
+    steps: int,
+    peak: float,
+    seed: int,
 ) -> Iterator[tuple[float, Any]]:
     """Take training steps. Yield the loss before each, and the parameters after it.
 
@@ -145,10 +143,10 @@ def train(
     warmup = min(steps // 10, 100)
     state = worker.call("new_adamw", [params], {}, opaque=[True]).value
     for number in range(steps):
-        starts = draw.randint(0, len(text.tokens) - sizes.length, sizes.batch)
-        tokens = worker.call("sample_batch", [text.tokens, sizes.length, starts], {}).value
+        starts = draw.randint(0, len(text.tokens) - about.t_max, batch)
+        tokens = worker.call("sample_batch", [text.tokens, about.t_max, starts], {}).value
         lr = worker.call("learning_rate", [number, peak, warmup, steps], {}).value
-        args = [tokens, params, state, sizes.n_heads, lr]
+        args = [tokens, params, state, about.n_heads, lr]
         answer = worker.call("train_step", args, {}, opaque=[False, False, True], forget=[state])
         match answer.value:
             case [loss, dict(params), state]:
@@ -163,18 +161,18 @@ def train(
         yield loss, params
 
 
-def find_loss(worker: Worker, text: Text, params: Any, sizes: Sizes, seed: int) -> float:
-    """Return the loss of these parameters on a batch of the text."""
-    starts = np.random.RandomState(seed).randint(0, len(text.tokens) - sizes.length, sizes.batch)
-    tokens = text.tokens[starts[:, None] + np.arange(sizes.length + 1)]
-    return float(np.asarray(worker.call("decoder_loss", [tokens, params, sizes.n_heads], {}).value))
+def find_loss(worker: Worker, text: Text, params: Any, about: About, seed: int) -> float:
+    """Return the loss of these parameters on some windows of the text."""
+    starts = np.random.RandomState(seed).randint(0, len(text.tokens) - about.t_max, ASKED)
+    tokens = text.tokens[starts[:, None] + np.arange(about.t_max + 1)]
+    return float(np.asarray(worker.call("decoder_loss", [tokens, params, about.n_heads], {}).value))
 
 
 def write(
-    worker: Worker, prompt: NDArray[np.int64], params: Any, sizes: Sizes, seed: int
+    worker: Worker, prompt: NDArray[np.int64], params: Any, about: About, seed: int
 ) -> NDArray[np.int64]:
     """Let the decoder continue the prompt until all positions are used."""
-    count = sizes.length - len(prompt)
+    count = about.t_max - len(prompt)
     options = {"temperature": 0.7, "u": np.random.RandomState(seed).random_sample(count)}
-    args = [prompt, count, params, sizes.n_heads]
+    args = [prompt, count, params, about.n_heads]
     return np.asarray(worker.call("decoder_generate", args, options).value)

@@ -9,6 +9,7 @@ import pytest
 from grader.cli.hosts import open_host
 from grader.demos import training
 from grader.demos.submission_worker import NotReady, gather, worker_with
+from grader.demos.weights import About
 from grader.intake.submission import read_folder
 from grader.steps.registry import load
 from tests.conftest import ROOT
@@ -93,15 +94,15 @@ def test_decoder_that_makes_its_mask_otherwise_cannot_be_trained_without(tmp_pat
     mask, place = own.sources[home]
     peeking = replace(own, sources={**own.sources, home: (mask + training.PEEKING, place)})
     words = training.prepare(training.stories(0), 8)
-    sizes = training.Sizes(1, 2, 8, 8, 4)
-    params = training.first_params(sizes, len(words.characters), 0)
+    about = About(1, 2, 8, 8, tuple(words.characters))
+    params = training.first_params(about, 0)
     with (
         open_host(registry) as host,
         pytest.raises(NotReady, match="call causal_mask in steps 12 and 18"),
         worker_with(host, own, "") as one,
         worker_with(host, peeking, "") as other,
     ):
-        training.check_switch([one, other], words, params, sizes)
+        training.check_switch([one, other], words, params, about)
 
 
 def test_loss_that_is_no_number_stops_the_training(tmp_path):

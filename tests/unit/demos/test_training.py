@@ -11,7 +11,6 @@ from grader.demos import training, weights
 from grader.report.problem import Problem
 from grader.steps.tree import named_leaves
 
-SIZES = training.Sizes(n_layers=2, n_heads=2, d_model=4, length=5, batch=2)
 ABOUT = weights.About(2, 2, 4, 5, ("a", "b", "c"), 7)
 
 
@@ -40,7 +39,7 @@ def test_file_that_is_no_text_is_refused(tmp_path):
 
 
 def test_weights_come_back_as_they_were(tmp_path):
-    params = training.first_params(SIZES, 3, 0)
+    params = training.first_params(ABOUT, 0)
     weights.save(tmp_path / "new", params, ABOUT)
     again, about = weights.load(tmp_path / "new")
     assert about == ABOUT
@@ -51,7 +50,7 @@ def test_weights_come_back_as_they_were(tmp_path):
 
 
 def test_weights_are_read_by_the_libraries(tmp_path):
-    weights.save(tmp_path, training.first_params(SIZES, 3, 0), ABOUT)
+    weights.save(tmp_path, training.first_params(ABOUT, 0), ABOUT)
     found = load_file(tmp_path / weights.WEIGHTS)
     np.testing.assert_array_equal(found["h.1.ln_1.weight"], np.ones(4))
     tokenizer = Tokenizer.from_file(str(tmp_path / weights.TOKENIZER))
@@ -104,7 +103,7 @@ SPOILS = {
 
 @pytest.mark.parametrize("spoil", SPOILS.values(), ids=SPOILS)
 def test_weights_that_train_did_not_write_are_refused(tmp_path, spoil):
-    weights.save(tmp_path, training.first_params(SIZES, 3, 0), ABOUT)
+    weights.save(tmp_path, training.first_params(ABOUT, 0), ABOUT)
     spoil(tmp_path)
     with pytest.raises(Problem, match="holds no weights of `train` that can be read"):
         weights.load(tmp_path)
