@@ -33,26 +33,19 @@ FINE = "No position sees what it must not, and each sees what it should."
 
 @dataclass(frozen=True)
 class OwnMap:
-    """The map of one function, or `why` there is none."""
+    """The map of one function. says: why there is none, or that it shows no fault, or ""."""
 
     function: str
     map: Influence | None
-    why: str = ""
-
-    @property
-    def told(self) -> list[str]:
-        """Describe the map in sentences."""
-        if self.map is None:
-            return [self.why]
-        return findings(self.map) or [FINE]
+    says: str
 
 
 def draw_own(sheet: Sheet, one: OwnMap) -> None:
     """Draw the map of one function, if there is one, and what it shows."""
     if one.map is not None:
         draw_map(sheet, one.map)
-    for sentence in one.told if one.map is None or one.told == [FINE] else ():
-        sheet.line(clean(sentence), indent=5)
+    if one.says:
+        sheet.line(clean(one.says), indent=5)
 
 
 def list_mapped(registry: Registry) -> list[Step]:
@@ -83,7 +76,7 @@ def _draw(host: Host, program: Program, step: Step, name: str, maps: Sequence[Mo
         return OwnMap(name, None, why)
     found = [one for one in drawn if findings(one)]
     masked = [one for one in drawn if not all(map(all, one.allowed))]
-    return OwnMap(name, (found + masked + drawn)[0])
+    return OwnMap(name, (found + masked + drawn)[0], "" if found else FINE)
 
 
 def measure_stack(

@@ -30,7 +30,7 @@ def measure(host, steps):
 def test_right_functions_see_what_they_should(measure, step):
     maps = measure(step)
     assert maps
-    assert {tuple(one.told) for one in maps.values()} == {(FINE,)}
+    assert {one.says for one in maps.values()} == {FINE}
 
 
 def test_map_of_attention_is_one_that_hides_something(measure, steps):
@@ -43,14 +43,14 @@ def test_leak_is_in_the_map_and_in_words(measure, steps):
     leaky = "\n\ndef causal_mask(t_q, t_k=None):\n    return np.ones((t_q, t_k or t_q), bool)\n"
     found = measure(step, SOLUTIONS[step.id] + leaky)["llama_logits"]
     assert of_kind(found.map, "leak")
-    assert "it must not" in found.told[0]
+    assert not found.says
 
 
 def test_function_that_is_not_written_says_so(measure, steps):
     step = steps.find("12")
     found = measure(step, stub_of(step))["decoder_logits"]
     assert found.map is None
-    assert "still to be written" in found.why
+    assert "still to be written" in found.says
 
 
 def test_option_that_the_function_lacks_does_not_take_its_map_away(measure, steps):
