@@ -13,7 +13,6 @@ from grader.steps.stubs import stub_of
 from tests.conftest import SOLUTIONS, STEPS
 
 LAYER, DECODER = load_models().values()
-WORDS = ("the", "fox", "has", "a")
 RIGHT = {s.id: SOLUTIONS[s.id] for s in STEPS[:18]}
 
 BY_HAND = """
@@ -62,22 +61,26 @@ def _block(x, params, n_heads, mask):
 )
 
 
-def look(host, steps, masked=(True, True), model=DECODER, **changed):
-    """What the page shows of the solutions with some steps changed."""
-    submission = Submission("mine", {**RIGHT, **changed})
-    asked = {"model": model.name, "prompt": " ".join(WORDS), "masked": list(masked)}
-    return explore(host, steps, submission, asked)
+@pytest.fixture(scope="module")
+def look(host, steps):
+    """look(masked, model, prompt, steps, changed): the page of the solutions of these steps."""
 
+    def look(masked=None, model="decoder", prompt="the fox has a", own=RIGHT, **changed):
+        asked = {"model": model, "prompt": prompt, "masked": masked}
+        return explore(host, steps, Submission("mine", {**own, **changed}), asked)
 
-def look_at_layer(host, steps, upto=18, masked=True, **changed):
-    """What the page shows of the one-layer model, if only the first steps are written."""
-    stubs = {step.id: stub_of(step) for step in STEPS[upto:18]}
-    return look(host, steps, (masked,), model=LAYER, **{**stubs, **changed})
+    return look
 
 
 @pytest.fixture(scope="module")
-def right(host, steps):
-    return look(host, steps)
+def look_at_layer(look):
+    """look_at_layer(upto): the page of the one-layer model, if only the first steps are written."""
+
+    def look_at_layer(upto=18, **given):
+        stubs = {step.id: stub_of(step) for step in STEPS[upto:18]}
+        return look(model="layer", **{**stubs, **given})
+
+    return look_at_layer
 
 
 def more(step, text):
@@ -95,48 +98,22 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_right_code_shows_the_same_however_its_functions_call_each_other(way, host, steps, right):
-    found = look(host, steps, **WAYS[way])
+def test_right_code_shows_the_same_however_its_functions_call_each_other(way, look):
+    found, right = look(**WAYS[way]), look()
     np.testing.assert_allclose(found["weights"], right["weights"], atol=1e-3)
     assert found["next"][-1][0][0] == right["next"][-1][0][0]
     assert found["leaks"] == []
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_mask_of_a_layer_can_be_taken_away(way, host, steps):
-    found = look(host, steps, (True, False), **WAYS[way])
-    first, second = np.array(found["weights"])
+    unmasked = look([True, False], **WAYS[way])
+    first, second = np.array(unmasked["weights"])
     assert not np.triu(first, 1).any()
     assert np.triu(second, 1).any()
-    assert found["leaks"]
+    assert unmasked["leaks"]
 
 
-BUGS = {
-    "mask forgotten": (
-        "step05_output",
-        "def attention(q, k, v, mask=None):\n"
-        "    return attention_output(softmax(attention_scores(q, k)), v)\n",
-    ),
-    "mask after the softmax": (
-        "step05_output",
-        "def attention(q, k, v, mask=None):\n"
-        "    weights = softmax(attention_scores(q, k))\n"
-        "    return attention_output(weights * mask, v)\n",
-    ),
-    "scale forgotten": (
-        "step02_scores",
-        "def attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n",
-    ),
-}
-
-
-def look_at_bug(host, steps, name):
-    step, text = BUGS[name]
-    return look_at_layer(host, steps, **more(step, "\n\n" + text))
-
-
-def test_forgotten_mask_is_seen_in_what_softmax_gets_and_in_the_weights(host, steps):
-    found = look_at_bug(host, steps, "mask forgotten")
+def test_forgotten_mask_is_seen_in_what_softmax_gets_and_in_the_weights(look_at_layer):
+    bug = "\n\ndef attention(q, k, v, mask=None):\n"
+    bug += "    return attention_output(softmax(attention_scores(q, k)), v)\n"
+    found = look_at_layer(**more("step05_output", bug))
     assert "causal_mask" in found["called"]
     assert "apply_mask" not in found["called"]
     np.testing.assert_array_equal(found["masked"], found["scores"])
@@ -144,27 +121,24 @@ def test_forgotten_mask_is_seen_in_what_softmax_gets_and_in_the_weights(host, st
     assert len(found["leaks"]) == 6
 
 
-def test_mask_after_the_softmax_is_seen_in_the_weights(host, steps):
-    found = look_at_bug(host, steps, "mask after the softmax")
+def test_mask_after_the_softmax_is_seen_in_the_weights(look_at_layer):
+    bug = "\n\ndef attention(q, k, v, mask=None):\n"
+    bug += "    return attention_output(softmax(attention_scores(q, k)) * mask, v)\n"
+    found = look_at_layer(**more("step05_output", bug))
     weights = np.array(found["weights"])[0, 0]
     assert (weights.sum(axis=-1)[:-1] < 0.999).any()
     assert not np.triu(weights, 1).any()
     assert np.triu(np.array(found["softmax"])[0, 0], 1).any()
 
 
-def test_forgotten_scale_is_seen_in_the_scores(host, steps):
-    found = look_at_bug(host, steps, "scale forgotten")
-    q, k = (np.array(found[name])[0, 0] for name in "qk")
-    np.testing.assert_allclose(found["scores"][0][0], q @ k.T, rtol=1e-3, atol=1e-3)
-
-
-def test_numbers_add_up_from_box_to_box(host, steps):
-    found = look_at_layer(host, steps)
-    q, k, v, scores, weights = (
-        np.array(found[name])[0, 0] for name in ("q", "k", "v", "scores", "weights")
-    )
-    np.testing.assert_allclose(q @ k.T / 8, scores, atol=1e-3)
-    np.testing.assert_allclose(weights @ v, np.array(found["output"])[0, 0], atol=1e-2)
+@pytest.mark.parametrize(("bug", "scale"), [(False, 8), (True, 1)], ids=["right", "no scale"])
+def test_numbers_add_up_from_box_to_box(look_at_layer, bug, scale):
+    text = "\n\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n" * bug
+    found = look_at_layer(**more("step02_scores", text))
+    names = ("q", "k", "v", "scores", "weights", "output")
+    q, k, v, scores, weights, output = (np.array(found[name])[0, 0] for name in names)
+    np.testing.assert_allclose(q @ k.T / scale, scores, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(weights @ v, output, atol=1e-2)
     assert found["masked"][0][0][0][1:] == ["-Infinity"] * 3
 
 
@@ -172,8 +146,8 @@ GREY = {1: "scores", 2: "masked", 3: "softmax", 4: "output", 5: "next"}
 
 
 @pytest.mark.parametrize("upto", GREY)
-def test_boxes_whose_step_is_unwritten_are_empty(host, steps, upto):
-    found = look_at_layer(host, steps, upto)
+def test_boxes_whose_step_is_unwritten_are_empty(look_at_layer, upto):
+    found = look_at_layer(upto)
     names = ["scores", "masked", "softmax", "output", "next"]
     assert [name for name in names if found[name] is None] == names[names.index(GREY[upto]) :]
     assert all(found["steps"][name] <= upto for name in found["written"])
@@ -182,27 +156,26 @@ def test_boxes_whose_step_is_unwritten_are_empty(host, steps, upto):
     }
 
 
-def test_mask_of_the_one_layer_can_be_taken_away(host, steps):
-    found = look_at_layer(host, steps, masked=False)
-    assert len(found["leaks"]) == 6
-    assert look_at_layer(host, steps)["leaks"] == []
+def test_mask_of_the_one_layer_can_be_taken_away(look_at_layer):
+    assert len(look_at_layer(masked=[False])["leaks"]) == 6
+    assert look_at_layer()["leaks"] == []
 
 
 @pytest.mark.parametrize("model", [LAYER, DECODER], ids=lambda model: model.name)
-def test_gradient_reaches_no_later_word_unless_a_mask_is_gone(host, steps, model):
-    found = look(host, steps, [True] * model.layers, model=model)["backward"]
+def test_gradient_reaches_no_later_word_unless_a_mask_is_gone(look, model):
+    found = look(model=model.name)["backward"]
     for name in "xqkv":
         sizes = np.array(found[name])
-        for place in range(len(WORDS)):
+        for place in range(4):
             assert np.abs(sizes[place][..., place + 1 :]).max(initial=0) < 1e-12
         assert sizes[-1].max() > 0
-    found = look(host, steps, [False] * model.layers, model=model)["backward"]
+    found = look([False] * model.layers, model.name)["backward"]
     assert np.array(found["x"])[0][..., 1:].max() > 1e-9
 
 
 @pytest.mark.parametrize("model", [LAYER, DECODER], ids=lambda model: model.name)
-def test_cache_has_one_row_more_for_each_word(host, steps, model):
-    found = look(host, steps, [True] * model.layers, model=model)
+def test_cache_has_one_row_more_for_each_word(look, model):
+    found = look(model=model.name)
     cache, size = found["cache"], 128 if model is LAYER else 192
     assert cache["rows"] == [1, 2, 3, 4]
     assert cache["held"] == [size, 2 * size, 3 * size, 4 * size]
@@ -210,9 +183,9 @@ def test_cache_has_one_row_more_for_each_word(host, steps, model):
     np.testing.assert_allclose(cache["k"], found["k"], atol=1e-3)
 
 
-def test_part_that_fails_leaves_the_others(host, steps):
+def test_part_that_fails_leaves_the_others(look):
     text = "\n\ndef decoder_step(tokens_new, cache, params, n_heads):\n    return 1 / 0\n"
-    found = look(host, steps, **more("step13_decoder_cache", text))
+    found = look(**more("step13_decoder_cache", text))
     assert "raised ZeroDivisionError" in found["cache"]["problem"]
     assert found["backward"]["x"]
 
@@ -231,10 +204,10 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_decoder_that_cannot_be_looked_into_gets_a_sentence(name, host, steps):
+def test_decoder_that_cannot_be_looked_into_gets_a_sentence(name, look):
     changed, told = REFUSED[name]
     with pytest.raises(NotReady, match=re.escape(told)):
-        look(host, steps, **changed)
+        look(**changed)
 
 
 ENDLESS = "\n\ndef causal_mask(t_q, t_k=None):\n    while True:\n        t_q = 1\n"
@@ -250,56 +223,52 @@ HANGING = "\n\nimport time\ntime.sleep(60)\n"
     ],
     ids=["loop", "import"],
 )
-def test_line_that_takes_too_long_is_named(host, steps, monkeypatch, text, told):
+def test_line_that_takes_too_long_is_named(look, host, monkeypatch, text, told):
     monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=6.0))
     line = RIGHT["step03_mask"].count("\n") + 4
     with pytest.raises(NotReady, match=re.escape(told.format(line))):
-        look(host, steps, **more("step03_mask", text))
+        look(**more("step03_mask", text))
 
 
 @pytest.mark.long
-def test_part_that_hangs_leaves_the_boxes(host, steps, monkeypatch):
+def test_part_that_hangs_leaves_the_boxes(look, host, monkeypatch):
     monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=6.0))
     text = "\n\ndef new_decoder_cache(n_layers):\n    while True:\n        n_layers = 1\n"
-    found = look(host, steps, **more("step13_decoder_cache", text))
+    found = look(**more("step13_decoder_cache", text))
     assert "It was inside the loop `while True:`" in found["cache"]["problem"]
     assert found["backward"]["problem"].endswith("runs your code ended before this.")
     assert found["next"]
 
 
-def test_weights_made_elsewhere_are_not_seen(host, steps):
+def test_weights_made_elsewhere_are_not_seen(look):
     text = OWN_SOFTMAX + BY_HAND.replace("SOFTMAX", "_own")
-    found = look(host, steps, **more("step09_heads", text))
+    found = look(**more("step09_heads", text))
     assert found["weights"] is None
     assert "softmax" not in found["called"]
     assert found["next"]
 
 
-def test_file_that_is_missing_is_unwritten(host, steps):
+def test_file_that_is_missing_is_unwritten(look):
     own = {name: text for name, text in RIGHT.items() if name != "step04_softmax"}
-    found = explore(host, steps, Submission("mine", own), {"model": "layer"})
+    found = look(model="layer", own=own)
     assert found["masked"] is not None
     assert found["softmax"] is None
-
-
-def test_weights_are_seen_before_the_file_of_step_5_is_there(host, steps):
-    own = {step.id: RIGHT[step.id] for step in STEPS[:4]}
-    found = explore(host, steps, Submission("mine", own), {"model": "layer"})
+    found = look(model="layer", own={step.id: RIGHT[step.id] for step in STEPS[:4]})
     assert found["softmax"] is not None
 
 
-def test_decoder_can_be_chosen_once_it_is_written(host, steps):
-    assert look_at_layer(host, steps, 11)["models"] == ["layer"]
-    assert look_at_layer(host, steps, 12)["models"] == ["layer", "decoder"]
+def test_decoder_can_be_chosen_once_it_is_written(look_at_layer):
+    assert look_at_layer(11)["models"] == ["layer"]
+    assert look_at_layer(12)["models"] == ["layer", "decoder"]
 
 
-def test_one_word_is_enough(host, steps):
-    found = explore(host, steps, Submission("mine", RIGHT), {"model": "layer", "prompt": "owl"})
+def test_one_word_is_enough(look):
+    found = look(model="layer", prompt="owl")
     assert found["loss"] is None
     assert found["weights"] == [[[[1.0]]]]
 
 
-def test_answers_of_another_shape_are_refused(host, steps):
+def test_answers_of_another_shape_are_refused(look):
     text = """
 import sys
 
@@ -310,4 +279,4 @@ def softmax(scores, axis=-1):
     return powers / powers.sum(axis=-1, keepdims=True)
 """
     with pytest.raises(NotReady, match="The page cannot draw q: its shape is"):
-        look(host, steps, **more("step04_softmax", text))
+        look(**more("step04_softmax", text))
