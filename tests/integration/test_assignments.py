@@ -46,9 +46,8 @@ def test_no_other_notebook_is_committed():
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_test_cells_are_worth_their_functions_checks(step):
-    notebook = json.loads(
-        (NBGRADER / "source" / step.id / f"{step.id}.ipynb").read_text(encoding="utf-8")
-    )
+    path = NBGRADER / "source" / step.id / f"{step.id}.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
     tests = [cell for cell in notebook["cells"] if (grade_id(cell) or "").startswith("check_")]
     points = {grade_id(cell): cell["metadata"]["nbgrader"].get("points") for cell in tests}
     points.pop("check_setup", None)

@@ -20,44 +20,22 @@ def _wrapped(right):
     return function
 
 """
-FROM_MEMORY = """
+REMEMBERS = """
 
 def _wrapped(right):
-    first = []
-    def function(*args, **kwargs):
-        result = right(*args, **kwargs)
-        first.append(result)
-        if len(first) > 1 and getattr(first[0], "shape", 0) == result.shape:
-            return first[0]
-        first[:] = [result]
-        return result
-    return function
-
-"""
-# Probes are told from other inputs by their size, and by how often such arrays have come.
-FROM_MEMORY_WHERE_LARGE = """
-
-def _wrapped(right):
-    first = {}
-    def function(*args, **kwargs):
-        result, key = right(*args, **kwargs), repr([getattr(one, "shape", one) for one in args[:1]])
-        first.setdefault(key, result)
-        return first[key] if np.abs(args[0]).max() > 30 else result
-    return function
-
-"""
-RIGHT_TWICE = """
-
-def _wrapped(right):
-    found = {}
+    found = {{}}
     def function(*args, **kwargs):
         result, key = right(*args, **kwargs), repr([getattr(one, "shape", one) for one in args])
         count, first = found.get(key, (0, result))
         found[key] = count + 1, first
-        return result if count < 2 else first
+        return {}
     return function
 
 """
+FROM_MEMORY = REMEMBERS.format("first")
+# Probes are told from other inputs by their size, and by how often such arrays have come.
+FROM_MEMORY_WHERE_LARGE = REMEMBERS.format("first if np.abs(args[0]).max() > 30 else result")
+RIGHT_TWICE = REMEMBERS.format("result if count < 2 else first")
 CHEATS = [
     (ZEROS_FOR_BATCHES, "step02_scores", "attention_scores", "scores_rows"),
     (ZEROS_FOR_BATCHES, "step05_output", "attention", "attention_rows"),

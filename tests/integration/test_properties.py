@@ -245,9 +245,8 @@ def test_results_that_are_cut_elsewhere_are_recognised():
         return lambda x: tuple(factor * part for part in parted(x, at))
 
     found = told_of(cut(1), cut(2), arrays(*OBLONGS), "k", "v")
-    assert found.says == (
-        "Side by side, k, v hold the right numbers; they are only cut apart elsewhere."
-    )
+    said = "Side by side, k, v hold the right numbers; they are only cut apart elsewhere."
+    assert found.says == said
     assert ids(told_of(cut(1), cut(2, 3), arrays(*OBLONGS), "k", "v")) != ["cut"]
     assert ids(told_of(cut(1), cut(1, 3), arrays(*OBLONGS), "k", "v")) != ["cut"]
 
@@ -263,9 +262,8 @@ def test_results_that_are_right_in_every_case_are_named_where_nothing_else_is_kn
 
     found = told_of(right, wrong, arrays(*OBLONGS), "d_x", "grads")
     assert ids(found) == ["parts"]
-    assert found.says == (
-        "Right in every case: grads.ln.bias, grads.ff. Wrong: d_x, grads.w, grads.ln.gain."
-    )
+    said = "Right in every case: grads.ln.bias, grads.ff. Wrong: d_x, grads.w, grads.ln.gain."
+    assert found.says == said
     nowhere = told_of(right, lambda x: right(np.sin(x)), arrays(*OBLONGS), "d_x", "grads")
     assert nowhere is None or "parts" not in ids(nowhere)
 

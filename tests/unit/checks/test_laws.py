@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 from grader.checks import laws
-from grader.checks.compare import (
-    Broken,
-    WrongValue,
-    call_text,
-    describe,
-    show_array,
-    show_inputs,
-)
+from grader.checks.compare import Broken, WrongValue, call_text, describe, show_array, show_inputs
 from grader.checks.laws import Case
 from grader.checks.laws.state import _ask_again, call_unchanged
 from grader.checks.student import Student
