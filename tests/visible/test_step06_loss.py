@@ -218,9 +218,8 @@ def test_loss_errors(student, given):
     """Fewer than two tokens, or more than T_max + 1, are a ValueError."""
     function = student.teacher_forced_loss
     laws.rejects(function, given.cases(model, ONE_TOKEN_ONLY), "The text has fewer than 2 tokens")
-    laws.rejects(
-        function, given.cases(model, FAR_TOO_LONG), "The text has more than T_max + 1 tokens"
-    )
+    too_long = given.cases(model, FAR_TOO_LONG)
+    laws.rejects(function, too_long, "The text has more than T_max + 1 tokens")
 
 
 test_shift_arguments = standard.untouched("shift_tokens", texts, TEXT_BATCH)

@@ -114,10 +114,8 @@ def model(draw, batch, t, n_new, vocabulary, d_model, d_k, d_v, spare=2):
 def model_and_u(draw, batch, n_new, temperature, top_k=0, **sizes):
     """The same, with a random number for each new token. top_k: 0 for its default."""
     arguments = model(draw, batch=batch, n_new=n_new, **sizes)
-    options = {"temperature": temperature, "top_k": top_k, "u": draw.uniform(*batch, n_new)}
-    if top_k == 0:
-        del options["top_k"]
-    return {**arguments, **options}
+    options = {"temperature": temperature, "u": draw.uniform(*batch, n_new)}
+    return arguments | options | ({"top_k": top_k} if top_k != 0 else {})
 
 
 def model_and_unused_u(draw, batch, n_new, top_k=None, **sizes):
@@ -312,9 +310,8 @@ def test_generation_through_cache(student, given):
 
 def test_generation_errors(student, given):
     """More than T_max tokens in all, or a temperature above 0 without u, is a ValueError."""
-    laws.rejects(
-        student.generate, given.cases(model, TOO_LONG), "The text becomes longer than T_max"
-    )
+    too_long = given.cases(model, TOO_LONG)
+    laws.rejects(student.generate, too_long, "The text becomes longer than T_max")
     without = [case.changed(temperature=0.8) for case in given.cases(model, PLAIN[:1])]
     laws.rejects(student.generate, without, "The temperature is above 0, and there is no u")
 

@@ -54,10 +54,8 @@ def prompt(draw, batch, t, n_new, spare=2, **sizes):
 def prompt_and_u(draw, batch, t, n_new, temperature=0.0, top_k=None, **sizes):
     """The same, with a random number for each new token; a `top_k` of 0 is left out."""
     arguments = prompt(draw, batch, t, n_new, **sizes)
-    options = {"temperature": temperature, "top_k": top_k, "u": draw.uniform(*batch, n_new)}
-    if top_k == 0:
-        del options["top_k"]
-    return {**arguments, **options}
+    options = {"temperature": temperature, "u": draw.uniform(*batch, n_new)}
+    return arguments | options | ({"top_k": top_k} if top_k != 0 else {})
 
 
 def in_chunks(student, case):
@@ -194,10 +192,8 @@ def test_writing_no_future(student, given):
 
 def test_writing_rows(student, given):
     """Each text of a batch is continued by itself."""
-    cases = given.cases(prompt_and_u, TEXT_BATCH)
-    laws.rows_are_independent(
-        laws.continued(student.decoder_generate), cases, batched=("prompt", "u")
-    )
+    ask, cases = laws.continued(student.decoder_generate), given.cases(prompt_and_u, TEXT_BATCH)
+    laws.rows_are_independent(ask, cases, batched=("prompt", "u"))
 
 
 def test_writing_sampled(student, given):

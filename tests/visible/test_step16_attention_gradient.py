@@ -107,9 +107,8 @@ def test_self_back_agree(student, given):
 
 def test_self_back_no_future(student, given):
     """A loss on positions up to t has no gradient at any later position."""
-    laws.no_gradient_from_the_future(
-        student.masked_self_attention_backward, given.cases(text, TIMED)
-    )
+    function = student.masked_self_attention_backward
+    laws.no_gradient_from_the_future(function, given.cases(text, TIMED))
 
 
 def test_self_back_padding(student, given):

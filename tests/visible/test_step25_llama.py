@@ -150,7 +150,7 @@ MODEL_SHAPES = [
 MODEL_TIMED = table(text, (SMALL, (), 4, 5, {"n_layers": 2}), (OTHER, (), 7, 6, {"n_layers": 3}))
 MODEL_BATCH = [{**SMALL, "batch": (3,), "length": 4, "vocabulary": 6, "n_layers": 2}]
 MODEL_LARGE = table(
-    text, (SMALL, (), 3, 5, 1, {"size": 1000.0}), (OTHER, (2,), 4, 5, 2, {"size": 100000.0})
+    text, (SMALL, (), 3, 5, 1, {"size": 1e3}), (OTHER, (2,), 4, 5, 2, {"size": 1e5})
 )
 
 # chunks: how many tokens each call gets. A text is as long as its chunks together.
