@@ -58,10 +58,7 @@ def grade(host: Host, steps: Registry) -> Grade:
         if isinstance(submission, Path):
             submission = read_folder(submission, steps)
         chosen = only or steps.steps
-        report: Report = grading.make_grader(steps, host, suite, seed, chosen).grade(
-            submission, chosen
-        )
-        return report
+        return grading.make_grader(steps, host, suite, seed, chosen).grade(submission, chosen)
 
     return grade
 

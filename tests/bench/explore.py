@@ -32,9 +32,8 @@ def measure(page: Page, folder: Path) -> dict[str, list[float]]:
     """Seconds of each kind."""
     start = time.perf_counter()
     words = ["-m", "grader", "explore", "--no-browser", "--submission", str(folder)]
-    process = subprocess.Popen(
-        [sys.executable, *words], cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8"
-    )
+    pipe = {"stdout": subprocess.PIPE, "encoding": "utf-8"}
+    process = subprocess.Popen([sys.executable, *words], cwd=ROOT, **pipe)
     try:
         page.goto(re.search(r"http://\S+", process.stdout.readline())[0])
         page.get_by_text(SAID[False]).wait_for()

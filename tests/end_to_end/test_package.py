@@ -109,10 +109,8 @@ def test_environment_has_only_what_the_package_requires(installed):
 
 def test_empty_folder_says_which_command_fills_it(run, tmp_path):
     said, status = run(tmp_path, "check")
-    assert (said, status) == (
-        "nopeek: there are no exercises here: run `nopeek init`, which writes them\n",
-        2,
-    )
+    assert said == "nopeek: there are no exercises here: run `nopeek init`, which writes them\n"
+    assert status == 2
 
 
 @pytest.mark.long

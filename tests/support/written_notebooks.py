@@ -34,7 +34,6 @@ class Written:
 
 def _cell(tag, text):
     kind = "markdown" if tag == "[markdown]" else "code"
-    named = (
-        {"nbgrader": {"grade_id": tag, "solution": True}} if tag not in ("", "[markdown]") else {}
-    )
+    named = {"nbgrader": {"grade_id": tag, "solution": True}}
+    named = {} if tag in ("", "[markdown]") else named
     return {"cell_type": kind, "metadata": named, "source": text}
