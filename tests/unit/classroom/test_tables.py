@@ -245,6 +245,7 @@ BAD = {
     "late without due": ('title = "x"\n[late]\npercent_per_day = 5', "needs a deadline"),
     "drop all": ('title = "x"\nsteps = ["1"]\ndrop = 1', "must be a whole number below 1"),
     "folder": ('title = "x"\nname = "../x"', "it names a folder"),
+    "group": ('title = "x"\n[groups]\nRed = "Ann"', "[groups] 'Red' must be a list"),
     "deep": ("x = " + "[" * 5000, "it is not TOML"),
     "no step": ('title = "x"\nsteps = []', "`steps` names no step"),
     "extra credit only": ('title = "x"\nsteps = ["2"]\nextra_credit = ["2"]', "no step counts"),
