@@ -101,6 +101,13 @@ def test_wrong_code_breaks_the_laws_of_time(law, function, words):
         law(function)
 
 
+def test_losses_whose_probabilities_do_not_sum_to_1_have_seen_an_answer():
+    texts = [Case({"tokens": np.array([0, 2, 1])}, {"vocabulary": 3}, None)]
+    laws.probabilities_add_up(lambda tokens: np.log(3), texts)
+    with pytest.raises(Broken, match=r"stand at position 1, .* do not sum to 1\."):
+        laws.probabilities_add_up(lambda tokens: 0.9 * np.log(3), texts)
+
+
 def test_prefix_law_cuts_both_axes_of_a_mask():
     def masked_mean(x, mask):
         return mask / mask.sum(axis=-1, keepdims=True) @ x
