@@ -113,7 +113,7 @@ class KnownAnswers:
     wrong: Mapping[str, tuple[int, Sequence[Answer]]]
 
 
-def _find_explaining(
+def find_explaining(
     right: Mapping[str, Sequence[Answer]],
     known: Sequence[KnownAnswers],
     calls: Mapping[str, Sequence[Call]],
@@ -178,6 +178,6 @@ def look_up(step: Step, symptoms: Symptoms) -> Diagnosis | None:
         return written
     own = [one.id for one in step.function(function).checks if one.id in log.spans]
     calls = {name: log.of(name) for name in log.spans}
-    for one in _find_explaining(*_read_book(step.id), calls, function, own):
+    for one in find_explaining(*_read_book(step.id), calls, function, own):
         return name_replaced(Diagnosis(one.id, one.hint, one.says), one.replaced, step)
     return None

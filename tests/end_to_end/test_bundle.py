@@ -16,7 +16,7 @@ from grader.authoring.bundle.contents import add_needed_steps, contents
 from grader.authoring.bundle.writing import answers, write, zip_files
 from grader.cli.main import cli
 from grader.diagnosis.calls import Call
-from grader.diagnosis.lookup import KnownAnswers, _find_explaining, describe_call
+from grader.diagnosis.lookup import KnownAnswers, describe_call, find_explaining
 from grader.engine import kit_digest
 from grader.intake.submission import Submission
 from grader.isolation.client import Raised
@@ -240,7 +240,7 @@ def test_error_is_that_of_a_mistake(mistakes, mine, right, found):
         "agree": [Call("f", (), {}, False, error(mine))],
         "errors": [Call("f", (), {}, False, error("more than 5"))],
     }
-    assert bool(_find_explaining(answers, [known], calls, "f", tuple(calls))) is found
+    assert bool(find_explaining(answers, [known], calls, "f", tuple(calls))) is found
 
 
 @pytest.mark.parametrize(("passed", "found"), [(True, ["no_swap"]), (False, [])])
@@ -256,7 +256,7 @@ def test_words_of_an_error_do_not_matter_where_the_check_passed(passed, found):
         "split_agree": [Call("f", (), {}, False, 1.5)],
         "split_errors": [Call("f", (), {}, False, broke, more)],
     }
-    explaining = _find_explaining(answers, [known], calls, "split_heads", tuple(calls))
+    explaining = find_explaining(answers, [known], calls, "split_heads", tuple(calls))
     assert [one.id for one in explaining] == found
 
 
