@@ -58,30 +58,33 @@ def test_idle_judge_that_was_killed_is_replaced():
     assert score(judge.grade_submission(EXAM, right())) == 1.0
 
 
-def test_judge_that_dies_at_work_is_replaced_once(monkeypatch):
-    lost = []
+@pytest.fixture
+def killing(monkeypatch):
+    """killing(times): the processes of so many judges that are killed when they get to work."""
 
-    def grade(self, exam, submission):
-        if len(lost) < 1:
-            lost.append(self.process.pid)
-            os.kill(self.process.pid, signal.SIGKILL)
-        return Judge_grade(self, exam, submission)
+    def killing(times, grade=ClassJudge.grade):
+        def grade_or_die(self, *args):
+            if len(lost) < times:
+                lost.append(self.process.pid)
+                os.kill(self.process.pid, signal.SIGKILL)
+            return grade(self, *args)
 
-    Judge_grade = ClassJudge.grade
-    monkeypatch.setattr(ClassJudge, "grade", grade)
+        lost = []
+        monkeypatch.setattr(ClassJudge, "grade", grade_or_die)
+        return lost
+
+    return killing
+
+
+def test_judge_that_dies_at_work_is_replaced_once(killing):
+    lost = killing(1)
     assert score(judge.grade_submission(EXAM, right())) == 1.0
     assert len(lost) == 1
 
 
 @pytest.mark.long
-def test_submission_that_loses_two_judges_is_not_graded_and_the_next_one_is(monkeypatch):
-    def grade(self, exam, submission):
-        if submission.id == "killer":
-            os.kill(self.process.pid, signal.SIGKILL)
-        return Judge_grade(self, exam, submission)
-
-    Judge_grade = ClassJudge.grade
-    monkeypatch.setattr(ClassJudge, "grade", grade)
+def test_submission_that_loses_two_judges_is_not_graded_and_the_next_one_is(killing):
+    killing(2)
     outcome = judge.grade_submission(EXAM, right("killer"))
     assert outcome.report is None
     assert outcome.reason == "The judge was lost twice while it was judged: it ended."

@@ -148,37 +148,6 @@ def test_numpy_is_the_only_package(run):
     assert run(body) == []
 
 
-@pytest.mark.parametrize("version", [0, sandboxes.landlock_version()])
-def test_next_worker_in_bubblewrap_sees_no_trace_of_files(monkeypatch, version):
-    """Not even in the numbers of files, which count on where files are made and removed."""
-    monkeypatch.setattr(sandboxes, "landlock_version", lambda: version)
-    body = """
-        made = 0
-        for number in range(args[0]):
-            for folder in (".", "..", "/", "/tmp", "/dev", "/worker"):
-                try:
-                    open(f"{folder}/{number}", "w").close()
-                    made += 1
-                except OSError:
-                    pass
-        for place in (".", "/", "/tmp", "/dev"):
-            for way in (os.stat, os.statvfs, os.listdir):
-                try:
-                    way(place)
-                    made += 1
-                except PermissionError:
-                    pass
-        return made, os.getcwd()
-        """
-    found = []
-    with start_host(make("bubblewrap"), LIMITS) as host:
-        for count in (0, 7, 0):
-            with working(host) as ask:
-                found.append(ask(body, count))
-    assert found == [found[0]] * 3
-    assert found[0][0] == 0
-
-
 def test_user_is_nobody_in_bubblewrap():
     isolation = make("bubblewrap")
     with start_host(isolation, LIMITS) as host, working(host) as ask:
@@ -211,32 +180,14 @@ def test_world_of_bubblewrap_is_small():
 REFUSED = {
     "own memory through /proc": "open('/proc/self/mem', 'r+b')",
     "kernel settings": "open('/proc/sys/kernel/core_pattern', 'w')",
-    "kill the parent": "os.kill(os.getppid(), 9)",
-    "kill the group": "os.killpg(0, 9)",
     "owner of a descriptor": "import fcntl; fcntl.fcntl(0, fcntl.F_SETOWN, os.getppid())",
-    "priority": "os.setpriority(os.PRIO_PROCESS, 0, 1)",
-    "remove the program": "os.unlink(__import__('sys').argv[0] or '/worker/__main__.py')",
-    "mode of a file": "os.chmod('.', 0o700)",
-    "mode of an open file": "os.fchmod(0, 0o666)",
-    "times of a file": "os.utime('.')",
-    "owner of a file": "os.chown('.', -1, -1)",
-    "link to the host": "os.symlink('/etc/passwd', 'link')",
-    "fifo": "os.mkfifo('fifo')",
-    "device": "os.mknod('device', 0o600)",
     "lock on a shared file": "import fcntl; fcntl.flock(os.open('/dev/null', 0), fcntl.LOCK_EX)",
-    "new root": "os.chroot('.')",
-    "another user": "os.setuid(0)",
-    "attributes": "os.setxattr('.', 'user.x', b'1')",
-    "message queue": "os.open('/dev/mqueue', 0)",
     "terminal": "os.open('/dev/tty', 0)",
     "a byte out of order": (
         "import gc, socket; next(one for one in gc.get_objects() "
         "if isinstance(one, socket.socket)).send(b'x', socket.MSG_OOB)"
     ),
     "standard library": "os.close(os.open(os.__file__, os.O_WRONLY))",
-    "folder of the standard library": (
-        "os.close(os.open(os.path.dirname(os.__file__), os.O_TMPFILE | os.O_WRONLY))"
-    ),
     "limits raised": "import resource; resource.setrlimit(resource.RLIMIT_AS, (-1, -1))",
     "cores allowed": "import resource; resource.setrlimit(resource.RLIMIT_CORE, (9, 9))",
 }

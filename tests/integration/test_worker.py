@@ -207,24 +207,19 @@ def test_freed_arrays_are_used_again(call):
 
 def test_opaque_result_stays_in_the_worker(load):
     worker = load("""
-        class Cache: pass
-        def make():
-            cache = Cache()
-            cache.n = 40
-            return cache
+        class Cache: n = 40
         def use(cache, more):
             cache.n += more
             return cache.n, cache
-        def is_cache(cache):
-            return type(cache) is Cache
+        def is_cache(cache): return type(cache) is Cache
         """)
-    cache = worker.call("make", [], {}, opaque=(True,)).value
+    cache = worker.call("Cache", [], {}, opaque=(True,)).value
     assert isinstance(cache, Handle)
     n, same = worker.call("use", [cache, 2], {}, opaque=(False, True)).value
     assert n == 42
     assert isinstance(same, Handle)
-    assert worker.call("is_cache", [same], {}).value is True
-    assert worker.call("is_cache", [{"inside": [same]}], {}).value is False
+    asked = [worker.call("is_cache", [one], {}).value for one in (same, {"inside": [same]})]
+    assert asked == [True, False]
 
 
 def test_wrong_number_of_results_is_told_without_a_handle(call):
@@ -379,6 +374,13 @@ SLOW = {
         "class Endless:\n    def __str__(self):\n        while True: pass\nreturn {Endless(): 1}"
     ),
     "reads the questions itself": "channel().recv(1)",
+    "answers in a trickle": (
+        "send(struct.pack('>Q16s', 1000, session().nonce))\n"
+        "while True:\n    send(b'N')\n    time.sleep(0.01)"
+    ),
+    "announces and sends nothing": (
+        "send(struct.pack('>Q16s', 64 * 2**20, session().nonce))\ntime.sleep(60)"
+    ),
 }
 FORGING = """
 import json, os, struct, sys, time
@@ -461,34 +463,18 @@ ANSWERED_BADLY = {
     "half a header": "send(bytes(10)); os._exit(0)",
     "half an answer": "send(frame(answer())[:40]); os._exit(0)",
     "noise": "send(os.urandom(4096))",
-    "not a mapping": "send(frame(None))",
     "not printed": "send(frame(mapping(ok=answer()['dict']['ok'])))",
-    "printed a number": "send(frame(mapping(ok=mapping(), printed=None)))",
-    "without a value": "send(frame(mapping(ok=mapping(), printed='')))",
     "a result that is no mapping": "send(frame(mapping(ok=None, printed='')))",
     "without work": "send(frame(mapping(ok=mapping(value=None), printed='')))",
     "without what was to be kept": "send(frame(answer()))",
     "with another thing kept": "send(frame(answer(kept=None, arguments=[])))",
-    "a bad report": "send(frame(mapping(raised=None, printed='')))",
     "an empty report": "send(frame(mapping(raised=mapping(), printed='')))",
-    "endless": "send(struct.pack('>Q16s', 2**63, session().nonce))",
     "above the cap": "send(struct.pack('>Q16s', 64 * 2**20 + 1, session().nonce))",
     "a handle where data belongs": "send(frame(answer({'handle': 2**62}))); os._exit(0)",
     "into every descriptor": (
         "for number in range(3, 64):\n"
         "    try: os.write(number, frame(answer(), bytes(16)))\n"
         "    except OSError: pass"
-    ),
-}
-NEVER_WHOLE = {
-    "a trickle": (
-        "send(struct.pack('>Q16s', 1000, session().nonce))\n"
-        "while True:\n"
-        "    send(b'N')\n"
-        "    time.sleep(0.01)"
-    ),
-    "announced, never sent": (
-        "send(struct.pack('>Q16s', 64 * 2**20, session().nonce))\ntime.sleep(60)"
     ),
 }
 
@@ -499,15 +485,6 @@ def test_forged_answer_ends_the_worker(load, body):
     worker = load(function(body, FORGING))
     with pytest.raises(Died):
         worker.call("f", [], {}, keep=True, arguments=True)
-    assert not worker.alive
-
-
-@usual_host
-@pytest.mark.parametrize("body", NEVER_WHOLE.values(), ids=NEVER_WHOLE.keys())
-def test_answer_that_never_ends_is_not_waited_for(load, hasty, body):
-    worker = load(function(body, FORGING))
-    with hasty(), pytest.raises(TimedOut):
-        worker.call("f", [], {})
     assert not worker.alive
 
 
@@ -747,13 +724,11 @@ def test_result_crosses_as_what_it_is_also_inside_others(call, expression, value
 def test_result_that_a_thread_goes_on_changing_is_whole(load):
     worker = load("""
         import threading
-        import numpy as np
 
-        array, items, names = np.zeros(50_000), [], {}
+        items, names = [], {}
 
         def change():
             while True:
-                array[...] = array[0] + 1
                 items.append(1)
                 names[str(len(items))] = 1
                 if len(items) > 50:
@@ -763,11 +738,10 @@ def test_result_that_a_thread_goes_on_changing_is_whole(load):
         threading.Thread(target=change, daemon=True).start()
 
         def f():
-            return array, items, names
+            return items, names
         """)
     for _ in range(10):
-        array, items, names = worker.call("f", [], {}).value
-        assert array.shape == (50_000,)
+        items, names = worker.call("f", [], {}).value
         assert len(items) <= 51
         assert set(names.values()) <= {1}
 
