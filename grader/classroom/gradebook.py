@@ -67,8 +67,7 @@ def find_source(handed_in: Submission, step: str) -> str:
 def key_of(exam: Exam, submission: Submission) -> str:
     """Return the key of this submission's result under this exam, for any student."""
     judged = exam.suite, exam.seed, exam.isolation, exam.steps, exam.kit, exam.full
-    content = [submission.sha256, sorted(submission.refused.items())]
-    text = json.dumps([*judged, *content])
+    text = json.dumps([*judged, submission.sha256, sorted(submission.refused.items())])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -268,8 +267,8 @@ class Gradebook(contextlib.ExitStack[None]):
 
         They are without the report, which is slow to read.
         """
-        rows = self._do("select * from mark where run = ? order by student", self._run(run))
-        return [*map(_read_mark, rows)]
+        query = "select * from mark where run = ? order by student"
+        return [_read_mark(row) for row in self._do(query, self._run(run))]
 
     def assignment(self, run: int | None = None) -> dict[str, Any]:
         """Return the rules under which a run was graded, as data; {} if there were none."""

@@ -222,8 +222,8 @@ class ClassJudge:
     def begin(self, exam: Exam) -> None:
         """Give it its exam. Raise JudgeRefuses, with the reason, if it cannot judge."""
         try:
-            known = _held.get(exam.isolation)
-            answer = self._ask({"exam": dataclasses.asdict(exam), "held": known}, START_SECONDS)
+            begin = {"exam": dataclasses.asdict(exam), "held": _held.get(exam.isolation)}
+            answer = self._ask(begin, START_SECONDS)
         except JudgeLost as lost:
             raise JudgeRefuses(f"the judge does not start: {lost}") from None
         if "refused" in answer:

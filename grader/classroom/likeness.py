@@ -133,6 +133,7 @@ def near_sources(
     for (one, other), count in shared.items():
         share = count / min(size[one], size[other])
         if count >= LEAST_RARE and share >= LEAST_SHARE:
-            students = (*people[one], *people[other])
-            found.append(Alike(students, step, "Nearly the same code.", share))
+            found.append(
+                Alike((*people[one], *people[other]), step, "Nearly the same code.", share)
+            )
     return sorted(found, key=lambda alike: -alike.share), cut

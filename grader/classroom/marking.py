@@ -44,8 +44,7 @@ class Rules:
         """Return the same rules, which know whose each work of this class is."""
         class_ = list(class_)
         ids = {one.student: self.by_hand.get(work_key(one.student), ()) for one in class_}
-        answer = resolve(class_, self.roster, self.course.groups, ids)
-        return replace(self, answer=answer)
+        return replace(self, answer=resolve(class_, self.roster, self.course.groups, ids))
 
     @cached_property
     def _list(self) -> Directory:
@@ -132,26 +131,24 @@ class Rules:
         if graded.report is not None:
             raw, worth, dropped = self._add(maxima, points)
             if titles := [step.title for step in steps if step.step in dropped]:
-                why = "Dropped, because the percentage is highest so"
-                notes.append(f"{why}: {', '.join(titles)}.")
+                notes.append(f"Dropped, because the percentage is highest so: {', '.join(titles)}.")
             found = find_lateness(self.course, graded.who, self.extensions[graded.student])
             score, late = raw * found.left / 100.0, found.told
             notes += found.notes
             if found.left < 100.0 and final is None:
-                taken = f"{100 - found.left:g} % are taken off {raw:g} points"
-                notes.append(f"{found.told}: {taken}.")
+                notes.append(f"{found.told}: {100 - found.left:g} % are taken off {raw:g} points.")
         if open_:
             score = raw = None
-            titles = [step.title for step in open_]
+            named = ", ".join(step.title for step in open_)
             reasons = dict.fromkeys(step.message for step in open_ if step.message)
-            why = f"{', '.join(titles)} could not be graded, so there is no score yet."
+            why = f"{named} could not be graded, so there is no score yet."
             notes.append(" ".join([why, *reasons]))
         if final is not None:
             by_hand.append(_say_change(f"Points set to {final.points:g}", final, score))
             notes.append(by_hand[-1])
             score = raw = final.points
-        score = None if score is None else round(score, 6)
         known = {id: points[id] for id in points if id not in {step.step for step in open_}}
+        score = None if score is None else round(score, 6)
         return Grade(score, worth, known, tuple(notes), False, late, raw, tuple(by_hand))
 
     def _weigh(self, step: str, most: float) -> float:

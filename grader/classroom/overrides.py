@@ -58,10 +58,9 @@ def read_overrides(path: Path, registry: Registry) -> list[Override]:
 
 def parse_overrides(name: str, rows: Sequence[Row], registry: Registry) -> list[Override]:
     """Return the changes by hand in the rows of a file of that name."""
-    cells = name_cells(name, rows, HEADER, HEADER.split(","))
     found = [
         _override(f"{name}, row {number}", number, one, registry)
-        for number, one in enumerate(cells, start=2)
+        for number, one in enumerate(name_cells(name, rows, HEADER, HEADER.split(",")), start=2)
         if one
     ]
     seen: dict[tuple[str, str, str], int] = {}

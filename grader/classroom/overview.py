@@ -45,8 +45,7 @@ class Row:
     @property
     def reason(self) -> str:
         """Return why there is no score; "" for a student who has one, or is excused."""
-        told = "" if self.is_graded else " ".join(self.graded.notes)
-        return self.graded.reason or told
+        return self.graded.reason or ("" if self.is_graded else " ".join(self.graded.notes))
 
     @property
     def state(self) -> str:
@@ -149,8 +148,7 @@ class Summary:
         if graded.report:
             self.ran[f"{graded.report.suite} checks, isolation {graded.report.isolation}"] += 1
         for step in graded.steps:
-            fresh = Count(step.title, step.title, step.max_points)
-            count = self.steps.setdefault(step.step, fresh)
+            count = self.steps.setdefault(step.step, Count(step.title, step.title, step.max_points))
             count.points += [points[step.step]] if step.step in points else []
             if step.gradable:
                 count.add(step.status)

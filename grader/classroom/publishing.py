@@ -169,7 +169,8 @@ def list_changes(book: Gradebook, run: int, class_: Iterable[Graded]) -> Iterato
         return
     earlier, points = shown
     exam, other = vars(book.exam(run)), vars(book.exam(earlier))
-    other_exam = " and ".join(why for name, why in REASONS.items() if exam[name] != other[name])
+    differing = [why for name, why in REASONS.items() if exam[name] != other[name]]
+    other_exam = " and ".join(differing) or "the same work was read differently"
     old = {one.student: one for one in book.people(earlier)}
     here = {one.student: one.who for one in book.people(run)}
     renamed = {
@@ -191,8 +192,7 @@ def list_changes(book: Gradebook, run: int, class_: Iterable[Graded]) -> Iterato
         new = [note for note in by_hand if note not in notes]
         reasons = [f"changed by hand: {' '.join(new)}"] if new else []
         if verdicts_of(before) != verdicts_of(after):
-            other_judging = other_exam or "the same work was read differently"
-            reasons.insert(0, _explain_hand_in(was, graded) or other_judging)
+            reasons.insert(0, _explain_hand_in(was, graded) or other_exam)
         elif (score, most) == (graded.score, graded.max_score):
             continue
         elif not reasons and not set(notes) <= set(by_hand):

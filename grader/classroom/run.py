@@ -114,8 +114,8 @@ class GradingRun:
             except JudgeRefuses:
                 raise  # it would refuse all other submissions too
             except Exception as error:  # which does not stop the others
-                why = f"It could not be judged: {type(error).__name__}: {error}."
-                outcome = Outcome(None, why, 0.0)
+                told = f"{type(error).__name__}: {error}"
+                outcome = Outcome(None, f"It could not be judged: {told}.", 0.0)
             if outcome.json is not None:
                 self.book.record(key, outcome)
                 self.judged.add(key)
@@ -132,14 +132,13 @@ def list_absent(book: Gradebook, entries: Sequence[intake.Entry], rules: Rules) 
     A student who is here under another name, or in a team, is not gone: an extension or a change by
     hand would be for two students, so for nobody. Call this before the next run begins.
     """
-    before = book.people() if book.last() else ()
     here = [Graded(one.student, None, who=one.who) for one in entries]
     names = {one.student for one in here}
     answer = rules.settle(here).answer
     present = {place for places in answer.owners.values() for place in places}
     gone = [
         _absent(one.student, one.who, GONE)
-        for one in before
+        for one in (book.people() if book.last() else ())
         if one.student not in names and one.who.absent in ("", GONE)
         if answer.find_person(one) not in present
     ]

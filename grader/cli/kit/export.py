@@ -140,8 +140,7 @@ def export(
         out /= own.name if own else found.file
     with Gradebook(graded) as book:
         run = book.last()  # the class may be graded again meanwhile
-        kept = rules_of(book.assignment(run), graded)
-        rules = kept.settle(book.people(run))
+        rules = rules_of(book.assignment(run), graded).settle(book.people(run))
         class_ = rules.apply(book.graded(run))
         if format_ not in WITH_ALL:
             unmatched = rules.answer.unmatched

@@ -158,8 +158,7 @@ def grade(
         lost += [("not read", student, list_names(files)) for student, files in run.unread.items()]
         lost += [("ignored", name, reason) for name, reason in listing.ignored.items()]
         _list_lost(lost, out)
-    incomplete = found.not_graded or run.unread or any(map(kind_of, listing.ignored))
-    sys.exit(1 if incomplete else 0)
+    sys.exit(1 if found.not_graded or run.unread or any(map(kind_of, listing.ignored)) else 0)
 
 
 @contextlib.contextmanager

@@ -17,8 +17,7 @@ from grader.cli.options import PATH, PORT
 @click.option("--who", default="", help="Signs the changes; your login name by default.")
 def serve(graded: Path, port: int, who: str) -> None:
     """Show the class in GRADED in a browser on this machine, and take changes by hand."""
-    name = who.strip() or os.environ.get("USER", "instructor")
-    desk = Desk(graded, name)
+    desk = Desk(graded, who.strip() or os.environ.get("USER", "instructor"))
     with Gradebook(graded) as book:
         desk.rules(book)
     with make_server(desk, port) as server:
