@@ -152,53 +152,40 @@ def test_display_name_on_a_platforms_list_takes_nobodys_work(tmp_path, people, e
     assert "3 graded." in grade(tmp_path / "all", tmp_path / "out", *more)[1]
 
 
-@pytest.mark.parametrize(
-    ("first", "then"),
-    [
-        ("anna", "Anna Zoë"),
-        ("Anna Zoe\u0308", "Anna Zoë"),
-        ("a@x.org", "zoeanna_1201_9000001_step02_scores.py"),
-    ],
-    ids=["another name on the list", "accents in another form", "a number on Canvas"],
-)
-def test_student_who_is_here_under_another_name_is_not_gone(tmp_path, first, then):
-    """The extension and the change by hand would be for two students, so for nobody."""
+ANNA = "student_id,name,email,number\nanna,Anna Zoë,a@x.org,1201\n"
+TEAM = '[groups]\nteam1 = ["{}", "ben"]\n'
+# The class list, who was there first and who is there then, a team, and the points.
+SAME = {
+    "another name on the list": (ANNA, ["anna"], "Anna Zoë", "", 3.0),
+    "accents in another form": (ANNA, ["Anna Zoe\u0308"], "Anna Zoë", "", 3.0),
+    "Canvas": (ANNA, ["a@x.org"], "zoeanna_1201_9000001_step02_scores.py", "", 3.0),
+    "a team": (f"{ANNA}ben,Ben,,\n", ["anna", "ben"], "team1", TEAM.format("Anna Zoë"), 0.0),
+    "a team, without a list": ("", ["anna", "ben"], "team1", TEAM.format("anna"), 0.0),
+}
+
+
+@pytest.mark.parametrize(("people", "first", "then", "team", "points"), SAME.values(), ids=SAME)
+def test_student_who_is_here_under_another_name_is_not_gone(
+    tmp_path, people, first, then, team, points
+):
+    """Else the extension is for two, so for nobody, and a mail says that the work is missing."""
     folder, out, course = tmp_path / "class", tmp_path / "out", tmp_path / "course.toml"
-    people = "student_id,name,email,number\nanna,Anna Zoë,a@x.org,1201\n"
     (tmp_path / "roster.csv").write_text(people, encoding="utf-8")
-    course.write_text(
-        'title = "x"\nsteps = ["2"]\nroster = "roster.csv"\ndue = 2026-11-20T12:00:00Z\n'
-        "[extensions]\nanna = 2026-11-24T12:00:00Z\n"
-    )
-    write(folder / first)
+    rules = 'title = "x"\nsteps = ["2"]\ndue = 2026-11-20T12:00:00Z\n'
+    rules += 'roster = "roster.csv"\n' if people else ""
+    rules += "[extensions]\nanna = 2026-11-24T12:00:00Z\n"
+    course.write_text(rules)
+    for name in first:
+        write(folder / name)
     grade(folder, out, "--course", course)
     change(out / "overrides.csv", "anna", 3)
     shutil.rmtree(folder)
     write(folder / then)
-    assert "2 people are called" not in grade(folder, out, "--course", course)[1]
-    assert list(points_in(out).values()) == [3.0]
-
-
-@pytest.mark.parametrize("listed", [True, False], ids=["on the class list", "without a list"])
-def test_student_who_is_in_a_team_now_is_not_gone(tmp_path, listed):
-    """As above. The student would have a second mail, too, which says that the work is missing."""
-    folder, out, course = tmp_path / "class", tmp_path / "out", tmp_path / "course.toml"
-    (tmp_path / "roster.csv").write_text("student_id,name\nanna,Anna Abel\nben,Ben Beck\n")
-    head = 'title = "x"\nsteps = ["2"]\ndue = 2026-11-20T12:00:00Z\n'
-    head += 'roster = "roster.csv"\n' if listed else ""
-    tail = "[extensions]\nanna = 2026-11-24T12:00:00Z\n"
-    course.write_text(head + tail)
-    write(folder / "anna")
-    write(folder / "ben")
-    grade(folder, out, "--course", course)
-    shutil.rmtree(folder)
-    write(folder / "team1")
-    team = '["Anna Abel", "ben"]' if listed else '["anna", "ben"]'
-    course.write_text(f"{head}{tail}[groups]\nteam1 = {team}\n")
+    course.write_text(rules + team, encoding="utf-8")
     _, said = grade(folder, out, "--course", course)
     assert "missing" not in said
     assert "2 people are called" not in said
-    assert students_in(out) == ["team1"]
+    assert list(points_in(out).values()) == [points]
 
 
 def export(out):
