@@ -21,11 +21,10 @@ def list_strangers(rules: Rules) -> list[str]:
     rules: those that know the class.
     """
     return [
-        *_unmatched(rules),
+        *_nobodys(rules),
         *rules.answer.notes,
         *_times(rules),
         *_vain_changes(rules),
-        *_rules_without_work(rules),
     ]
 
 
@@ -76,15 +75,6 @@ def is_older(change: Override, submitted: str) -> bool:
     return bool(made.tzinfo) or made.date() < came.date()
 
 
-def _unmatched(rules: Rules) -> Iterator[str]:
-    if names := list(rules.answer.unmatched):
-        yield (
-            f"{count_words(len(names), 'submission')} could not be matched with the class list: "
-            f"{list_names(names, MOST_NAMES)}. The reasons are in {MATCHES}; write there whose "
-            "they are."
-        )
-
-
 def _vain_changes(rules: Rules) -> Iterator[str]:
     """Yield a sentence on each change of nobody, and on each that a later row replaces."""
     for one in rules.overrides:
@@ -102,7 +92,14 @@ def _vain_changes(rules: Rules) -> Iterator[str]:
                 )
 
 
-def _rules_without_work(rules: Rules) -> Iterator[str]:
+def _nobodys(rules: Rules) -> Iterator[str]:
+    """Yield sentences on work that is nobody's, and on rules without work."""
+    if names := list(rules.answer.unmatched):
+        yield (
+            f"{count_words(len(names), 'submission')} could not be matched with the class list: "
+            f"{list_names(names, MOST_NAMES)}. The reasons are in {MATCHES}; write there whose "
+            "they are."
+        )
     here = set(rules.answer.teams.values())
     for name in rules.course.groups:
         if name not in here:

@@ -192,7 +192,7 @@ def list_changes(book: Gradebook, run: int, class_: Iterable[Graded]) -> Iterato
         new = [note for note in by_hand if note not in notes]
         reasons = [f"changed by hand: {' '.join(new)}"] if new else []
         if verdicts_of(before) != verdicts_of(after):
-            reasons.insert(0, _explain_hand_in(was, graded) or other_exam)
+            reasons.insert(0, _explain(was, graded, other_exam))
         elif (score, most) == (graded.score, graded.max_score):
             continue
         elif not reasons and not set(notes) <= set(by_hand):
@@ -208,12 +208,13 @@ def verdicts_of(graded: Graded) -> Any:
     return [(c.check, c.status, c.points) for step in graded.report.steps for c in step.checks]
 
 
-def _explain_hand_in(was: Graded, now: Graded) -> str:
-    """Return how the work itself changed, or "" if it is the same."""
-    if now.who.absent:
-        return now.who.absent
-    if was.who.absent:
-        return "handed in"
-    if now.key is None:
-        return f"not gradable any more: {now.reason}"
-    return "handed in again" if was.sha256 != now.sha256 else ""
+def _explain(was: Graded, now: Graded, otherwise: str) -> str:
+    """Return how the work itself changed. otherwise: the reason if it is the same."""
+    reasons = {
+        now.who.absent: now.who.absent,
+        "handed in": was.who.absent,
+        f"not gradable any more: {now.reason}": now.key is None,
+        "handed in again": was.sha256 != now.sha256,
+        otherwise: True,
+    }
+    return next(reason for reason, is_true in reasons.items() if is_true)
