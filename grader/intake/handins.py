@@ -104,7 +104,7 @@ class _Reading:
             if isinstance(holds, Notebook):
                 if step.id in holds.sources:
                     rank = Rank.NOTEBOOK if file in named else Rank.OTHER
-                    rank = rank if holds.written[step.id] else Rank.STUB
+                    rank = rank if step.id in holds.written else Rank.STUB
                     found.append(Candidate(file, rank, holds.sources[step.id]))
             elif file in named:
                 found.append(self._rank_named(step, file, holds, alone))

@@ -113,16 +113,17 @@ def raw_cells(data: bytes, room: Room) -> Iterator[RawCell]:
 
 @dataclass(frozen=True)
 class Notebook:
-    """A notebook's contents: sources by step id, the number of written functions, and warnings.
+    """A notebook's contents: sources by step id, and warnings.
 
-    All sources are the same text. left_out: the place of the line that is
-    not Python, by the functions that stand there and are written nowhere else.
+    All sources are the same text. written: the steps of which a function is written. left_out: the
+    place of the line that is not Python, by the functions that stand there and are written nowhere
+    else.
     """
 
     sources: Mapping[str, str] = field(repr=False)
-    written: Mapping[str, int]
-    warnings: tuple[str, ...] = ()
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    written: Collection[str]
+    warnings: tuple[str, ...]
+    left_out: Mapping[str, str]
 
 
 def read(data: bytes, name: str, registry: Registry, room: Room | None = None) -> Notebook:
@@ -155,11 +156,10 @@ def of_cells(
         if (where := find_left_open(text, name)[0])
     }
     homes = registry.homes
-    written = {homes[name].id: 0 for name in homes if name in made or name in left_out}
-    for name, one in made.items():
-        written[homes[name].id] += one.written
+    steps = (homes[name].id for name in homes if name in made or name in left_out)
+    written = {homes[name].id for name, one in made.items() if one.written}
     told = tuple(warnings[:MAX_WARNINGS])
-    return Notebook(dict.fromkeys(written, text), written, told, left_out)
+    return Notebook(dict.fromkeys(steps, text), written, told, left_out)
 
 
 def _write(

@@ -154,7 +154,8 @@ class CellRequest:
         files = read_files(self.folder, self.registry)
         book = book or self.read(self.step)
         mine = self.step.id if self.step else ""
-        sources = {id: text for id, text in book.sources.items() if book.written[id] or id == mine}
+        kept = {*book.written, mine}
+        sources = {id: text for id, text in book.sources.items() if id in kept}
         refused = {id: text for id, text in files.refused.items() if id not in sources}
         return replace(
             files, sources={**files.sources, **sources}, refused=refused, warnings=book.warnings
@@ -316,7 +317,7 @@ class Judge:
         """Write the notebook's functions into the exercises."""
         step = asked.one
         path = self.folder / step.filename
-        if not asked.read().written.get(step.id):
+        if step.id not in asked.read().written:
             return words_card(f"No function of step {step.number} is written yet: not saved.")
         old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         stub = stubs.stub_of(step)
