@@ -13,7 +13,7 @@ from grader.classroom.exports.grades import Options, points_of_steps
 from grader.classroom.people import clean_name
 from grader.report.html.page import feedback_or_apology
 from grader.report.names import safe_name
-from grader.report.records import Graded, Status, Who
+from grader.report.records import Graded, Status
 from grader.report.sanitize import one_line, visible
 
 PAGE = "feedback.html"
@@ -44,25 +44,19 @@ def describe(graded: Graded, *, checks: bool = False) -> list[str]:
     return [one_line(part, 300) for line in lines for part in visible(line).split("\n") if part]
 
 
-def _list_readers(class_: Iterable[Graded], options: Options) -> Iterator[tuple[Graded, Who]]:
-    """Yield each work with everybody who reads its page: the only owner, or a team's members."""
-    for graded in class_:
-        for owner in options.answer.owners_of(graded):
-            yield graded, owner.who
-
-
 def moodle_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tuple[str, bytes]]:
     """Yield a page for every student of a Moodle download, under the name of the folder there.
 
     Moodle reads the student's number in that name, so a team's page goes to its members. The number
     in a team's own folder may be a participant's, so it is used for nobody.
     """
-    for graded, who in _list_readers(class_, options):
-        start = f"{clean_name(who.name or 'Participant')}_{who.number}" if who.number else ""
-        if who.files and who.number == graded.who.number:
-            start = who.files[0].rpartition(_MARK)[0]
-        if graded.who.platform == "Moodle" and start:
-            yield f"{start}{_MARK}file/{PAGE}", _page(graded)
+    for graded in class_:
+        for who in (owner.who for owner in options.answer.owners_of(graded)):
+            start = f"{clean_name(who.name or 'Participant')}_{who.number}" if who.number else ""
+            if who.files and who.number == graded.who.number:
+                start = who.files[0].rpartition(_MARK)[0]
+            if graded.who.platform == "Moodle" and start:
+                yield f"{start}{_MARK}file/{PAGE}", _page(graded)
 
 
 def canvas_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tuple[str, bytes]]:
@@ -101,11 +95,15 @@ def _page(graded: Graded) -> bytes:
 
 
 def mail(class_: Iterable[Graded], options: Options) -> Iterator[str]:
-    """Yield a row for each student for a mail merge, with the name of the page to attach."""
+    """Yield a row for each reader of a page for a mail merge, with the page's name to attach it.
+
+    It is read by the only owner of the work, or by a team's members.
+    """
     yield row(["email", "name", "student_id", "score", "max_score", "page", "text"])
-    for graded, who in _list_readers(class_, options):
+    for graded in class_:
         most = graded.max_score if graded.score is not None else None
         page = f"feedback/{safe_name(graded.student)}.html"
         text = protect_cell(" ".join(describe(graded)), 5000)
-        texts = (who.email, who.name, graded.student)
-        yield row([*map(protect_cell, texts), number(graded.score), number(most), page, text])
+        rest = (protect_cell(graded.student), number(graded.score), number(most), page, text)
+        for owner in options.answer.owners_of(graded):
+            yield row([protect_cell(owner.who.email), protect_cell(owner.who.name), *rest])
