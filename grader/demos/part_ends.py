@@ -56,13 +56,12 @@ def show_end(
     printer.line(whole, "bold")
     _show_list(printer, "You can now", part.can)
     _show_map(host, registry, part, submission, printer)
-    met = [
-        f"step {step.number}: {said}" for step in steps for said in journal.on_step(step.id)["met"]
-    ]
+    notes = {step.number: journal.on_step(step.id) for step in steps}
+    met = [f"step {number}: {said}" for number, one in notes.items() for said in one["met"]]
     more = [f"and {len(met) - MOST} more"] if len(met) > MOST else []
     _show_list(printer, "Mistakes that you met and fixed", met[:MOST] + more)
-    said = {step.number: journal.on_step(step.id)["sentence"] for step in steps}
-    words = [f"step {number}: {clean(text)}" for number, text in said.items() if text]
+    own = {number: clean(one["sentence"]) for number, one in notes.items() if one["sentence"]}
+    words = [f"step {number}: {text}" for number, text in own.items()]
     _show_list(printer, "In your own words", words)
     if part.then == "write":
         with contextlib.suppress(NotReady):
