@@ -12,6 +12,7 @@ from grader.authoring.lessons import NOTEBOOKS, notebook
 from grader.steps.quiz import PREFACE, PREFACE_TEXT
 from grader.steps.stubs import stub, without_self_study
 from tests.conftest import SOLUTIONS, STEPS
+from tests.support.stubs import solution_lines
 
 SELF_STUDY = """# %%
 import numpy as np
@@ -42,10 +43,8 @@ def book(step):
 def test_self_study_cells_are_dropped():
     assert without_self_study(SELF_STUDY) == PLAIN
     assert stub(SELF_STUDY) == PLAIN
-
-
-def test_self_study_cell_at_the_end_leaves_no_blank_lines():
-    assert without_self_study(PLAIN + '\n# %% tags=["active-ipynb"]\n# look.at(it)\n') == PLAIN
+    at_the_end = PLAIN + '\n# %% tags=["active-ipynb"]\n# look.at(it)\n'
+    assert without_self_study(at_the_end) == PLAIN
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
@@ -63,13 +62,12 @@ def test_notebook_of_step_0_is_up_to_date_and_asks_its_questions():
     assert [cell.source for cell in book(PREFACE).cells if cell.cell_type == "code"] == [
         'from grader.notebook import quiz\n\nquiz("0")'
     ]
+    assert not any(re.search(r"make\s+quiz", cell.source) for cell in book(PREFACE).cells)
 
 
 def telling_lines(step):
-    """The lines of the solution that are too long to be in a notebook by chance."""
-    bodies = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", SOLUTIONS[step.id], re.DOTALL)
-    lines = [line.strip() for body in bodies for line in body.splitlines()]
-    return [line for line in lines if len(line) > 12 and not line.startswith(("#", "raise"))]
+    """The lines of the solution that are not in a notebook by chance."""
+    return [line for line in solution_lines(step.id) if not line.startswith(("#", "raise"))]
 
 
 def test_solutions_have_lines_that_would_tell():
@@ -102,12 +100,7 @@ def test_notebook_begins_with_what_to_do_and_has_distinct_cells_without_outputs(
     assert f'lesson("{step.id}")' in second.source
     assert len({cell.id for cell in cells}) == len(cells)
     assert all(not cell.outputs for cell in cells if cell.cell_type == "code")
-
-
-@pytest.mark.parametrize("step", [PREFACE, *STEPS], ids=lambda step: step.id)
-def test_notebook_asks_through_its_own_function(step):
-    text = "\n".join(cell.source for cell in book(step).cells)
-    assert not re.search(r"make\s+quiz", text)
+    assert not any(re.search(r"make\s+quiz", cell.source) for cell in cells)
 
 
 def test_ids_of_cells_do_not_depend_on_what_stands_above():
