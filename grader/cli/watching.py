@@ -33,6 +33,7 @@ from grader.steps.registry import Step, load
 
 KEYS = {"h": "hint", "l": "list", "n": "next", "q": "quit"}
 STANDING = attrgetter("status", "points", "on_own_steps")  # of a verdict
+INTERVAL = 0.005  # seconds between two looks
 GONE = 1.0  # seconds without a file, after which its editor is not just writing it anew
 Mark = tuple[int, int, int] | None
 
@@ -70,28 +71,26 @@ def can_type() -> bool:
     return os.name != "nt" and sys.stdin is not None and sys.stdin.isatty()
 
 
-def wait_for_key(seconds: float) -> str:
-    """Return the first letter of a line that is typed within that time, else ""."""
+def wait_for_key() -> str:
+    """Return the first letter of a line that is typed before the next look, else ""."""
     if not can_type():
-        time.sleep(seconds)
+        time.sleep(INTERVAL)
         return ""
-    ready, _, _ = select.select([sys.stdin], [], [], seconds)
+    ready, _, _ = select.select([sys.stdin], [], [], INTERVAL)
     typed = os.read(sys.stdin.fileno(), 1000) if ready else b"\n"
     if not typed:  # the terminal is gone
         raise KeyboardInterrupt
     return typed[:1].decode(errors="replace").strip().lower()
 
 
-def events(
-    marks: dict[Path, Mark], wait: Callable[[float], str], interval: float = 0.005
-) -> Iterator[list[Path] | str]:
+def events(marks: dict[Path, Mark], wait: Callable[[], str]) -> Iterator[list[Path] | str]:
     """Yield the files that were saved or are gone since those marks were taken.
 
     Yield also the keys that `wait` returns.
     """
     since: dict[Path, float] = {}
     while True:
-        if key := wait(interval):
+        if key := wait():
             yield key
         now, new = time.monotonic(), {path: mark(path) for path in marks}
         since = {path: since.get(path, now) for path in marks if marks[path] and not new[path]}
