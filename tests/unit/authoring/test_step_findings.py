@@ -131,30 +131,21 @@ def test_gap_is_one_sentence_with_its_file(kit, path, old, new, found):
     assert all(sentence.endswith(".") for sentence in sentences)
 
 
-@pytest.mark.parametrize("path", [MISTAKES, FAIR])
-def test_functions_of_one_name_are_found(kit, tmp_path, path):
-    names = re.findall(r"(?m)^@\w+\((?:.|\n)*?^def (\w+)\(", (tmp_path / path).read_text("utf-8"))
-    found = kit(path, f"def {names[1]}(", f"def {names[0]}(")
-    assert f"{path}: two functions are called {names[0]}." in found
-
-
-def test_fair_variants_of_one_id_are_found(kit, tmp_path):
-    ids = re.findall(r'(?m)^@fair\("(\w+)"', (tmp_path / FAIR).read_text("utf-8"))
-    found = kit(FAIR, f'@fair("{ids[1]}"', f'@fair("{ids[0]}"')
-    assert f"{FAIR}: two variants of a function are called {ids[0]}." in found
-
-
 @pytest.mark.parametrize(
-    "path",
+    ("path", "named", "line", "told"),
     [
-        "grader/answer_key/reference.py",
-        KEYS,
-        BOTTOM,
-        STUDENT,
-        PREFACE,
-        "grader/answer_key/reference_modern.py",
+        (MISTAKES, r"(?m)^@\w+\((?:.|\n)*?^def (\w+)\(", "def {}(", "functions are"),
+        (FAIR, r"(?m)^@\w+\((?:.|\n)*?^def (\w+)\(", "def {}(", "functions are"),
+        (FAIR, r'(?m)^@fair\("(\w+)"', '@fair("{}"', "variants of a function are"),
     ],
 )
+def test_two_of_one_name_are_found(kit, tmp_path, path, named, line, told):
+    first, second, *_ = re.findall(named, (tmp_path / path).read_text("utf-8"))
+    found = kit(path, line.format(second), line.format(first))
+    assert f"{path}: two {told} called {first}." in found
+
+
+@pytest.mark.parametrize("path", ["grader/answer_key/reference.py", KEYS, BOTTOM, STUDENT, PREFACE])
 def test_todo_in_a_file_of_all_steps_is_found(kit, tmp_path, steps, path):
     with (tmp_path / path).open("a", encoding="utf-8") as file:
         file.write("# TODO\n")
