@@ -163,10 +163,10 @@ def locate(name: str) -> Path:
     """Return the weights' file for a file, its folder, or a model on the hub."""
     path = Path(name).expanduser()
     if path.is_dir():
-        found = sorted(path.glob("*.safetensors"))
-        if (path / WEIGHTS).is_file() or len(found) == 1:
-            return path / WEIGHTS if (path / WEIGHTS).is_file() else found[0]
-        raise Problem(f"there is no {WEIGHTS} in {path}: name a folder or a file with weights")
+        path /= WEIGHTS
+        if not path.is_file():
+            where = path.parent
+            raise Problem(f"there is no {WEIGHTS} in {where}: name a folder or a file with weights")
     if path.exists():
         return path
     if path.suffix or path.is_absolute() or name.startswith(".") or name.count("/") > 1:

@@ -142,7 +142,6 @@ BAD = {
             settings(rope_scaling={"type": "linear", "factor": 2.0}),
             f"has rope_type = 'linear', {UNKNOWN}",
         ),
-        "a Mistral": (settings(model_type="mistral"), f"has sliding_window = 4096, {UNKNOWN}"),
         "odd heads": (settings(head_dim=15), f"no Llama {UNUSABLE}"),
         "heads that do not share": (settings(num_key_value_heads=3), f"no Llama {UNUSABLE}"),
         "a base beyond all numbers": (settings(rope_theta=10**400), f"no Llama {UNUSABLE}"),

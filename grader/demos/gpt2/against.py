@@ -32,7 +32,6 @@ from grader.report.sanitize import one_line
 
 HEAD = "lm_head.weight"
 TOLERANCE, LAYERS = 1e-6, 3  # of the largest logit: what rounding may do in so many layers
-MISTRAL = {"sliding_window": 4096}  # a Mistral's default
 # Buffers in older files: causal masks, and the speeds of angles.
 BUFFERS = re.compile(r"\.attn\.(masked_)?bias$|rotary_emb\.inv_freq$")
 SEED = 2019
@@ -166,10 +165,10 @@ def _read_settings(file: Path, family: Family) -> dict[str, Any]:
         kind = settings.get("model_type")
     except (ValueError, AttributeError, RecursionError) as error:
         raise Problem(f"{path} cannot be read as JSON: get it again") from error
-    if kind not in family.types:
+    if kind != family.kind:
         raise Problem(
             f"{path} describes a model of type {one_line(repr(kind), 80)}, "
-            f"not {family.types[0]!r}: name weights of a {family.title}"
+            f"not {family.kind!r}: name weights of a {family.title}"
         )
     return settings
 
@@ -177,11 +176,10 @@ def _read_settings(file: Path, family: Family) -> dict[str, Any]:
 def _configure(file: Path, settings: dict[str, Any], family: Family, n_tensors: int) -> Any:
     """Return the network without numbers. Raise Problem if the steps compute another."""
     path = file.with_name(CONFIG)
-    default = MISTRAL if settings["model_type"] == "mistral" else {}
     try:
         config = getattr(transformers, family.network).config_class.from_dict(settings)
         family.sizes(config)
-        every = {**default, **settings, **(getattr(config, "rope_parameters", None) or {})}
+        every = {**settings, **(getattr(config, "rope_parameters", None) or {})}
         for name, known in family.known.items():
             value = every.get(name)
             for one in value if isinstance(value, list) else [value]:

@@ -18,7 +18,7 @@ HUGE = 1e100
 class Family:
     """A family of models.
 
-    types: the `model_type`s in a config.json. network: its class in transformers. functions: of the
+    kind: the `model_type` in a config.json. network: its class in transformers. functions: of the
     steps, for logits, an empty cache, and logits through a cache. sizes: their arguments after
     `params`. known: values of settings that the steps compute; a setting may be missing. tiny: the
     sizes of a random model. rounding: how far transformers' logits may be off, as a part of the
@@ -30,7 +30,7 @@ class Family:
     """
 
     title: str
-    types: tuple[str, ...]
+    kind: str
     network: str
     hub_name: str
     functions: tuple[str, str, str]
@@ -93,7 +93,7 @@ def _llama_sizes(config: Any) -> tuple[float, ...]:
 # GPT-2 stores its weights as (d_in, d_out), as the steps do. Its output head is the embedding.
 GPT2 = Family(
     title="GPT-2",
-    types=("gpt2",),
+    kind="gpt2",
     network="GPT2LMHeadModel",
     hub_name="openai-community/gpt2",
     functions=("decoder_logits", "new_decoder_cache", "decoder_step"),
@@ -132,7 +132,7 @@ GPT2 = Family(
 # In transformers' order of a head's features, i and i + d_head/2 are a pair, as in step 20.
 LLAMA = Family(
     title="Llama",
-    types=("llama", "mistral"),
+    kind="llama",
     network="LlamaForCausalLM",
     hub_name="HuggingFaceTB/SmolLM2-135M",
     functions=("llama_logits", "new_llama_cache", "llama_step"),
