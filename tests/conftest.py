@@ -31,6 +31,15 @@ REPEATED = (
 TYPICAL = {"step02_scores", "step07_kv_cache", "step18_decoder_gradient"}
 
 
+def with_needed(step: Step, check: str | None) -> set[str]:
+    """The ids of a check of a step and of all checks that must pass for it to count."""
+    needs, found = {one.id: one.needs for one in step.checks}, set[str]()
+    while check is not None:
+        found.add(check)
+        check = needs[check]
+    return found
+
+
 @pytest.fixture(scope="session")
 def steps() -> Registry:
     return registry.load()

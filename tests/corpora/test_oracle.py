@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 
 from grader.answer_key.variants import FAIR, read
+from grader.authoring.build import judge_reference
 from grader.checks import compare
 from grader.checks.laws import cases
+from grader.checks.suites import Live
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission, read_folder
 from grader.isolation import Host, Process
 from grader.report.records import Status
 from grader.steps.stubs import solution_of
-from tests.conftest import ROOT, SEED, STEPS
+from tests.conftest import ROOT, SEED, STEPS, with_needed
 from tests.support.stubs import write_stubs
 
 SUITES = ("visible", "hidden")
@@ -20,13 +22,8 @@ SUITES = ("visible", "hidden")
 @pytest.mark.parametrize("suite", SUITES)
 def test_solutions_earn_everything(grade, suite):
     report = grade(ROOT / "solutions", suite)
-    bad = [
-        (check.check, check.message)
-        for step in report.steps
-        for check in step.checks
-        if check.status is not Status.PASSED
-    ]
-    assert bad == []
+    checks = [check for step in report.steps for check in step.checks]
+    assert [(c.check, c.message) for c in checks if c.status is not Status.PASSED] == []
     assert report.score == report.max_score == sum(step.max_points for step in STEPS)
     assert all(step.on_own_steps for step in report.steps)
 
@@ -83,17 +80,11 @@ def test_useless_functions_earn_nothing(steps, host, expression, suite):
     thorough = (expression, suite) == ("args[0]", "hidden")
     grader = make_grader(steps, host, suite, SEED, STEPS, thorough=thorough)
     report = grader.grade(Submission("useless", sources), STEPS)
-    earned = {
-        check.check: check.points for step in report.steps for check in step.checks if check.points
-    }
-    assert earned == {}
+    assert [c.check for step in report.steps for c in step.checks if c.points] == []
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_reference_keeps_every_law(steps, step):
-    from grader.authoring.build import judge_reference
-    from grader.checks.suites import Live
-
     verdicts = judge_reference(steps, step, Live(SEED), "hidden")
     assert [(v.check, v.message) for v in verdicts if v.status is not Status.PASSED] == []
 
@@ -149,7 +140,7 @@ def test_angles_without_whole_turns_pass_under_every_seed(grade, steps):
 @pytest.mark.parametrize(("name", "check", "seed"), NEAREST)
 def test_rounding_uses_little_of_a_tolerance(grade, steps, used, name, check, seed):
     whole = steps.find(name)
-    step = whole.narrow_to(whole.with_needed(check))
+    step = whole.narrow_to(with_needed(whole, check))
     report = grade(Submission("right", {name: solution_of(step)}), "hidden", (step,), seed)
     assert report.passed
     assert 0 < max(used) < MOST_USED

@@ -13,7 +13,7 @@ from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.authoring.accuracy import CHUNK, Naming, explain_outcome, outcomes
 from grader.authoring.proof import prove
 from grader.steps.paths import ROOT
-from tests.conftest import SEED, STEPS
+from tests.conftest import SEED, STEPS, with_needed
 from tests.support.sampling import sample, ways
 
 pytestmark = pytest.mark.usefixtures("no_check_breaks_down")
@@ -54,13 +54,13 @@ def not_as_wanted(grader, step, variants, few=lambda step, variant: None):
 
 def named_check(step, variant):
     """The check that catches a mistake, and the checks that it needs."""
-    return step.with_needed(variant.caught_by)
+    return with_needed(step, variant.caught_by)
 
 
 def checks_of_function(step, variant):
     """The checks of the functions that a mistake replaces, and the checks that they need."""
     own = [check.id for name in variant.replacements for check in step.function(name).checks]
-    return set().union(*map(step.with_needed, [variant.caught_by, *own]))
+    return set().union(*(with_needed(step, check) for check in [variant.caught_by, *own]))
 
 
 @few_at_a_time(MISTAKES, "known mistakes")
@@ -100,9 +100,8 @@ def test_no_mistake_calls_itself_in_place_of_right_code():
     found = []
     for step in STEPS:
         for one in read(MISTAKES, step):
-            calls = [
-                node.func for node in ast.walk(ast.parse(one.body)) if isinstance(node, ast.Call)
-            ]
+            nodes = ast.walk(ast.parse(one.body))
+            calls = [node.func for node in nodes if isinstance(node, ast.Call)]
             if {call.id for call in calls if isinstance(call, ast.Name)} & set(one.replacements):
                 found.append(one.name)
     assert found == []

@@ -6,7 +6,7 @@ import pytest
 
 from grader.intake.submission import Submission
 from grader.steps import registry
-from tests.conftest import SOLUTIONS
+from tests.conftest import SOLUTIONS, with_needed
 
 ZEROS_FOR_BATCHES = """
 
@@ -85,7 +85,7 @@ BY_WORK = [
 @pytest.mark.parametrize(("step", "function", "check"), BY_WORK)
 def test_law_of_work_lets_code_want_exactly_numpys_type(grade, step, function, check):
     whole = registry.load().find(step)
-    chosen = whole.narrow_to(whole.with_needed(check))
+    chosen = whole.narrow_to(with_needed(whole, check))
     source = SOLUTIONS[step] + EXACTLY_ARRAYS + f"{function} = _wrapped({function})\n"
     report = grade(Submission("typed", {step: source}), "hidden", (chosen,))
     assert [one.status.value for one in report.steps[0].checks] == ["passed", "passed"]
