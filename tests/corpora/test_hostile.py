@@ -148,9 +148,8 @@ class Neighbour:
     def __init__(self, isolation):
         self.host = start_host(isolation, REGISTRY.limits)
         self.worker = Worker(self.host, time.monotonic() + 3600)
-        self.worker.load(
-            Program("step02_scores", {"step02_scores": (RIGHT.sources["step02_scores"], "x.py")})
-        )
+        step = "step02_scores"
+        self.worker.load(Program(step, {step: (RIGHT.sources[step], "x.py")}))
 
     def answers(self):
         """Whether it answers, and rightly."""
@@ -269,11 +268,6 @@ def in_a_batch(attacks, suite, isolation, batch):
         batch.honest += honestly(grader.bench, places)
 
 
-def made(name):
-    """The isolation of that name."""
-    return isolation_for_grading(name, REGISTRY.limits)
-
-
 def batches(name):
     """The attacks that this isolation keeps in, by suite, a few at a time."""
     for suite in ("hidden", "visible"):
@@ -288,9 +282,9 @@ BATCHES = [(name, attacks) for name in ISOLATIONS for attacks in batches(name)]
 def graded_batch(number):
     """What became of the attacks of that batch, graded once."""
     name, attacks = BATCHES[number]
-    isolation, batch = made(name), Batch()
-    before = processes.descriptors()
+    batch, before = Batch(), processes.descriptors()
     with secrets_noted(batch.digits):
+        isolation = isolation_for_grading(name, REGISTRY.limits)
         in_a_batch(attacks, attacks[0].suite, isolation, batch)
     batch.descriptors = processes.descriptors() - before
     return batch
@@ -301,8 +295,6 @@ CASES = [
     for number, (name, attacks) in enumerate(BATCHES)
     for attack in attacks
 ]
-
-
 CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ufeff]"
 
 
@@ -332,19 +324,13 @@ def tells_nothing_hidden(visible, attack, digits):
         assert [line for line in secret if line in visible] == []
 
 
-def cannot_mark_up_a_page(report):
-    html = page(report)
+def cannot_mark_up_a_page_or_command_a_terminal(report):
+    html, text = page(report), in_a_terminal(report)
     assert not re.search(r"<script>alert|<img src=x|</code></pre><script", html)
     assert "1337" not in html  # 7 times 191, computed by no template
-    assert not re.search(CONTROLS, html)
-    html.encode("utf-8")
+    assert not re.search(CONTROLS, html + text)
+    (html + text).encode("utf-8")
     json.dumps(report.to_dict(), allow_nan=False).encode("utf-8")
-
-
-def cannot_command_a_terminal(report):
-    text = in_a_terminal(report)
-    assert not re.search(CONTROLS, text)
-    text.encode("utf-8")
 
 
 def is_not_taken_for_a_known_mistake(report, attack):
@@ -364,23 +350,17 @@ def test_attack_earns_nothing_and_harms_nobody(number, attack):
     assert outcome.left == []
     assert outcome.neighbour
     tells_nothing_hidden(outcome.visible, attack, batch.digits)
-    cannot_mark_up_a_page(outcome.report)
-    cannot_command_a_terminal(outcome.report)
+    cannot_mark_up_a_page_or_command_a_terminal(outcome.report)
     is_not_taken_for_a_known_mistake(outcome.report, attack)
 
 
 @pytest.mark.batch
 @pytest.mark.parametrize("number", range(len(BATCHES)))
-def test_honest_submissions_beside_attacks_keep_full_marks(number):
-    honest = graded_batch(number).honest
-    assert len(honest) == 2 * len(HONEST)
-    assert [got for got, most in honest if got != most] == []
-
-
-@pytest.mark.batch
-@pytest.mark.parametrize("number", range(len(BATCHES)))
-def test_batch_leaves_no_descriptor_open(number):
-    assert graded_batch(number).descriptors <= 1  # one that listing them opens
+def test_honest_submissions_beside_attacks_keep_full_marks_and_nothing_stays_open(number):
+    batch = graded_batch(number)
+    assert len(batch.honest) == 2 * len(HONEST)
+    assert [got for got, most in batch.honest if got != most] == []
+    assert batch.descriptors <= 1  # one that listing them opens
 
 
 def test_attacks_are_many_and_of_every_class():

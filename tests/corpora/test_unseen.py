@@ -48,16 +48,15 @@ def text_of(path):
 
 def sampled(kind):
     """The folders that are judged; a program of one step counts as that step's."""
-    return sample(f"{kind} programs", folders(kind), text_of, lambda path: step_of(path))
+
+    def step_of(path):
+        first, *others = sorted(path.glob("step*.py"))
+        return "" if others else first.stem
+
+    return sample(f"{kind} programs", folders(kind), text_of, step_of)
 
 
-def step_of(path):
-    files = sorted(path.glob("step*.py"))
-    return files[0].stem if len(files) == 1 else ""
-
-
-RIGHT, LAZY = sampled("right"), sampled("lazy")
-CHOSEN = sampled("wrong")
+RIGHT, LAZY, CHOSEN = map(sampled, ("right", "lazy", "wrong"))
 JUDGED = [
     pytest.param(path, suite, id=f"{path.name}-{suite}")
     for path in RIGHT
@@ -66,9 +65,9 @@ JUDGED = [
 WRONG = {step: [path for path in CHOSEN if (path / step.filename).is_file()] for step in STEPS}
 FEW = 10
 A_FEW = [
-    (step, WRONG[step][first : first + FEW])
-    for step in STEPS
-    for first in range(0, len(WRONG[step]), FEW)
+    pytest.param(step, paths[first : first + FEW], id=f"{step.id}-{paths[first].name}")
+    for step, paths in WRONG.items()
+    for first in range(0, len(paths), FEW)
 ]
 
 
@@ -105,9 +104,7 @@ def accepted_by_hidden(steps, grader, step, paths):
     return accepted(judged(steps, grader, rest))
 
 
-@pytest.mark.parametrize(
-    ("step", "paths"), A_FEW, ids=[f"{step.id}-{paths[0].name}" for step, paths in A_FEW]
-)
+@pytest.mark.parametrize(("step", "paths"), A_FEW)
 def test_wrong_programs_fail_and_what_is_said_of_them_was_read(
     steps, grader_of, graders, step, paths
 ):
