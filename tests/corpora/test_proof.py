@@ -12,6 +12,7 @@ import pytest
 from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.authoring.accuracy import CHUNK, Naming, explain_outcome, outcomes
 from grader.authoring.proof import prove
+from grader.engine.grading import make_grader
 from grader.steps.paths import ROOT
 from tests.conftest import SEED, STEPS, with_needed
 from tests.support.sampling import sample, ways
@@ -93,6 +94,18 @@ def test_fair_variants_pass_both_suites_without_a_cause(steps, host, grader_of, 
     found = outcomes(steps, host, step, FAIR, "visible", SEED, names)
     assert [line for one in found if (line := explain_outcome(one))] == []
     assert {one.kind for one in found} == {"fair"}
+
+
+# With this seed, the sizes of two visible cases are no longer equal to each other.
+UNEQUAL = 4_633_410_578_094_927
+
+
+def test_bias_that_is_told_by_its_length_is_rejected_whatever_the_sizes_become(steps, host):
+    step = steps.find("step21_grouped_heads")
+    guessed = [one for one in read(MISTAKES, step) if one.id == "bias_axes_guessed"]
+    grader = make_grader(steps, host, "hidden", UNEQUAL, [step])
+    assert len(guessed) == 2
+    assert not_as_wanted(grader, step, guessed, named_check) == {}
 
 
 def test_no_mistake_calls_itself_in_place_of_right_code():
