@@ -46,15 +46,11 @@ def test_fork_is_given_what_a_command_is_given(run, options, stderr):
         assert "ä b" in forked.stdout
 
 
-@pytest.mark.parametrize("name", ["PYTHONHASHSEED", "PYTHONPATH", "NOPEEK_HOME"])
-def test_command_with_other_variables_is_started(tmp_path, name):
+def test_command_with_other_variables_or_beside_exercises_is_started(tmp_path):
     env = {**os.environ, **forks.VARIABLES}
     assert forks._can_fork(tmp_path, env)
-    assert not forks._can_fork(tmp_path, {**env, name: "0"})
-
-
-def test_command_in_a_folder_with_exercises_is_started(tmp_path):
-    (tmp_path / "exercises").mkdir()
-    (tmp_path / "within").mkdir()
-    for folder in (tmp_path, tmp_path / "within"):
-        assert not forks._can_fork(folder, {**os.environ, **forks.VARIABLES})
+    for name in ("PYTHONHASHSEED", "PYTHONPATH", "NOPEEK_HOME"):
+        assert not forks._can_fork(tmp_path, {**env, name: "0"})
+    (tmp_path / "exercises" / "within").mkdir(parents=True)
+    for folder in (tmp_path, tmp_path / "exercises" / "within"):
+        assert not forks._can_fork(folder, env)

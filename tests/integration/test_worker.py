@@ -1070,16 +1070,6 @@ def test_patch_is_not_seen_by_the_next_worker(load, body):
         load(function(body)).call("f", [], {})
 
 
-def test_two_workers_at_once_know_nothing_of_each_other(load):
-    source = "n = []\ndef f(x):\n    n.append(x)\n    return n"
-    one, two = load(source), load(source)
-    assert one.call("f", [1], {}).value == [1]
-    assert two.call("f", [2], {}).value == [2]
-    assert one.call("f", [3], {}).value == [1, 3]
-    one.close()
-    assert two.call("f", [4], {}).value == [2, 4]
-
-
 # Processes that a worker starts.
 
 DAEMON = """
