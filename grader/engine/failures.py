@@ -103,30 +103,29 @@ class FailureReporter:
         return replace(verdict, code=code)
 
     def _explain(self, failed: FailedCheck) -> CheckVerdict:
-        check, asked = failed.check, failed.function
+        check, asked, status = failed.check, failed.function, Status.ERROR
         match failed.error:
             case WrongValue():
-                message = messages.NOT_COUNTED.format(check.function)
-                return self.make(check, Status.SKIPPED, message)
+                return self.make(check, Status.SKIPPED, messages.NOT_COUNTED.format(check.function))
             case Broken() as broken:
                 return self._broken(failed, broken)
             case Raised() as raised:
                 return self._exception(failed, raised)
             case TimedOut() as late:
-                limits, source, step = self.limits, self.source, self.step
-                message = messages.explain_timeout(late, asked, limits, source, step)
-                return self.make(check, Status.TIMEOUT, message, evidence=self._call(failed))
+                status = Status.TIMEOUT
+                message = messages.explain_timeout(late, asked, self.limits, self.source, self.step)
             case Died():
-                message = messages.DIED.format(asked)
-                return self.make(check, Status.ERROR, message, evidence=self._call(failed))
+                ends = "it exited, crashed or was killed"
+                message = f"The process ended while {asked} was running: {ends}."
             case Missing(name):
-                return self.make(
-                    check, Status.ERROR, messages.missing(name, self.step, self.source)
-                )
+                message = messages.missing(name, self.step, self.source)
             case KitError() | SandboxError() as error:
                 raise KitError(f"the check {check.id} cannot be run: {error}") from error
-        # A result can be anything at all, however careful the checks are.
-        return self.make(check, Status.ERROR, messages.UNUSABLE.format(check.function))
+            case _:  # a result can be anything at all, however careful the checks are
+                look = "look at its shape and type"
+                message = f"The check cannot work with what {check.function} returned: {look}."
+        evidence = self._call(failed) if isinstance(failed.error, (TimedOut, Died)) else None
+        return self.make(check, status, message, evidence=evidence)
 
     def _broken(self, failed: FailedCheck, broken: Broken) -> CheckVerdict:
         if not self.visible:
@@ -174,9 +173,9 @@ class FailureReporter:
             return self.make(failed.check, status, message, printed=printed)
         seen = asked, raised.type, raised.lines[-1] if raised.lines else 0
         if raised.lines and seen in self.raised:
-            message = messages.RAISED_AGAIN
+            message = "The same error as above, in the same line."
         elif not self.visible and any(name == asked for name, _, _ in self.raised):
-            message = messages.RAISED_MORE.format(asked)  # one place for each function
+            message = f"{asked} raised an exception here too: fix the one above first."
         self.raised.add(seen)
         evidence = self._call(failed)
         return self.make(failed.check, status, message, evidence=evidence, printed=printed)

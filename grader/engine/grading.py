@@ -119,7 +119,8 @@ class Grader:
                 step, Status.NOT_ATTEMPTED, f"There is no {step.filename} in the submission."
             )
         if time.monotonic() > self.bench.host.deadline:
-            message = messages.NO_TIME_LEFT.format(self.bench.host.limits.submission_seconds)
+            most = self.bench.host.limits.submission_seconds
+            message = f"The steps before this one took all of the {most:g} s there are."
             return self._report_unjudged(step, Status.ERROR, message)
         trials = self._try(submission, step)
         seen = {note for one in trials.values() for note in one.outside}
@@ -163,7 +164,10 @@ class Grader:
             return replace(_verdict(step, verdicts, works, message), blamed=blamed)
         message = ""  # as for a step that passes there at once
         if kit is not None and not best.passed:
-            message = messages.COUNTED_ON_OWN.format(kit.points, step.max_points)
+            message = (
+                "It counts as it works on top of your own earlier steps. "
+                f"On top of the kit's it would earn {kit.points:g} of {step.max_points:g} points."
+            )
         return _verdict(step, verdicts, self._has_all(submission, step) or None, message)
 
     def _order_trials(self, submission: Submission, step: Step) -> Sequence[bool]:
@@ -221,10 +225,8 @@ class Grader:
         trial = self.bench.run(self.attempt(submission, step, self.right), step.checks)
         if trial.failure is not None:
             raise trial.failure
-        verdicts = trial.verdicts
-        if self.thorough:
-            verdicts = with_causes(trial, self.library, verdicts)
-        return verdicts, trial.log
+        found = trial.verdicts
+        return with_causes(trial, self.library, found) if self.thorough else found, trial.log
 
     def attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
         """Return the step's code among earlier steps; `right` holds the right ones among them."""
@@ -254,7 +256,9 @@ class Grader:
         if not find_imported(submission, step, self.registry):
             return True, "", ()  # it imports nothing of theirs
         if slow := self._find_slow_below(submission, step):
-            return False, messages.SLOW_BELOW.format(slow[0]), (slow[0].id,)
+            not_tried = "It was not tried on top of your own earlier steps: step "
+            message = f"{not_tried}{slow[0].number}, {slow[0].title}, is too slow."
+            return False, message, (slow[0].id,)
         if own is None or own.late or not self._has_all(submission, step):
             return None, "", ()
         if not (broken := _list_broken(own, values)):

@@ -12,7 +12,6 @@ JUDGING = (
     *("steps", "intake", "answer_key", "isolation", "checks", "diagnosis", "engine"),
     *("report/records.py", "report/influences.py", "classroom/judge.py"),
 )
-LIBRARIES = ("numpy", "torch")
 
 
 def _name(path: Path) -> str:
@@ -25,7 +24,7 @@ def _name(path: Path) -> str:
 def kit_digest() -> str:
     """Return a digest that is the same for kits that give the same verdicts."""
     state = hashlib.sha256()
-    for name in LIBRARIES:
+    for name in ("numpy", "torch"):
         state.update(f"{name} {version(name)}\0".encode())
     rooms = [PACKAGE / name for name in JUDGING]
     own = [path for room in rooms for path in (room.rglob("*") if room.is_dir() else [room])]

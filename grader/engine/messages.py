@@ -24,22 +24,6 @@ MAX_PLACED = 2000  # lines: of a longer source the hidden suite names none, so i
 MAX_SIMILAR = 500
 CRYPTIC = ("gufunc signature", "[original->remapped]")
 NOT_COUNTED = "Not counted yet: first {} must return the right values."
-NO_TIME_LEFT = "The steps before this one took all of the {:g} s there are."
-DIED = "The process ended while {} was running: it exited, crashed or was killed."
-UNUSABLE = "The check cannot work with what {} returned: look at its shape and type."
-RAISED_AGAIN = "The same error as above, in the same line."
-RAISED_MORE = "{} raised an exception here too: fix the one above first."
-SLOW_BELOW = (
-    "It was not tried on top of your own earlier steps: step {0.number}, {0.title}, is too slow."
-)
-IMPORTS = (
-    "a step may import NumPy, the standard library, and files beside it: step 1 as "
-    "`exercises.step01_projections`"
-)
-COUNTED_ON_OWN = (
-    "It counts as it works on top of your own earlier steps. "
-    "On top of the kit's it would earn {:g} of {:g} points."
-)
 
 
 def list_outside(
@@ -199,7 +183,10 @@ def explain_not_loaded(
             place = _place(failure, source, step, visible, "")
             text = _quote(failure, visible)
             if "ImportError" in failure.kinds and not visible:
-                text = f": {IMPORTS}"
+                text = (
+                    ": a step may import NumPy, the standard library, and files beside it: step 1 "
+                    "as `exercises.step01_projections`"
+                )
             if "SyntaxError" in failure.kinds and not failure.lines:
                 return f"{at_first} imports a file that is not valid {PYTHON}{text}"
             if "SyntaxError" in failure.kinds:

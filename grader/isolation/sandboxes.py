@@ -32,15 +32,12 @@ import numpy as np
 from grader.isolation import allowed_calls
 from grader.isolation.hosts import PROGRAM, Isolation, environment_in
 
-CREATE_RULESET, ASK_VERSION = 444, 1  # of Landlock
 BWRAP = "bwrap"
 PREFIX, SHARED, PACKAGES, WORKER = "/python", "/libraries", "/packages", "/worker"
 FOLDER = "/tmp"
-NOBODY = 65_534
 # Unused user numbers; each sandbox gets its own.
 FIRST_USER, USERS = 1_600_000_000, 400_000_000
 FOREIGN = ("site-packages", "dist-packages")  # other people's packages, inside the standard library
-PIECE = 2**20
 ASK = """
 import ctypes, json, os, sys
 sys.path.append(sys.argv[1])
@@ -107,7 +104,7 @@ class World:
         The first reading of a part takes longer. So a worker could tell which parts earlier workers
         have used.
         """
-        buffer = bytearray(PIECE)
+        buffer = bytearray(2**20)
         for file in self.in_memory():
             with contextlib.suppress(OSError), file.open("rb", buffering=0) as source:
                 while source.readinto(buffer):
@@ -150,7 +147,7 @@ def landlock_version() -> int:
     """Return the version of Landlock's interface in this machine's kernel, or 0 without one."""
     if not sys.platform.startswith("linux"):
         return 0
-    ask = CREATE_RULESET, None, ctypes.c_size_t(0), ASK_VERSION
+    ask = 444, None, ctypes.c_size_t(0), 1  # landlock_create_ruleset, and its version only
     return max(0, int(ctypes.CDLL(None).syscall(*ask)))
 
 
@@ -220,8 +217,8 @@ class Bubblewrap(Isolation):
         if self.root:  # given up by the program itself when it has changed its user
             yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
         else:
-            user = str(NOBODY)
-            yield from ("--unshare-user", "--disable-userns", "--uid", user, "--gid", user)
+            nobody = "65534"
+            yield from ("--unshare-user", "--disable-userns", "--uid", nobody, "--gid", nobody)
         libraries = {"PYTHONHOME": PREFIX, "LD_LIBRARY_PATH": SHARED}
         for name, value in {**environment_in(FOLDER), **libraries}.items():
             yield from ("--setenv", name, value)

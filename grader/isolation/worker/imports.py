@@ -23,7 +23,6 @@ PACKAGE = "exercises"
 LEFT_OUT = ("site-packages", "dist-packages", "test", "tests", "idlelib", "turtledemo", "ensurepip")
 # Extension modules for Python's own tests, and those that want a terminal or a window.
 UNLOADED = ("_test", "_xx", "xx", "_ctypes_test", "_tkinter", "nis", "readline")
-NUMPY = ("numpy.fft", "numpy.linalg", "numpy.random")
 Space = dict[str, Any]
 # A source, as text or as an array of the bytes of its code, its file, and the functions of a step.
 Text = Sequence[Any]
@@ -239,7 +238,7 @@ def hold_library() -> None:
                     importlib.import_module(path.name.partition(".")[0])
     library.read(Path(contextlib.__file__).parent)
     library.read(Path(np.__file__).parent, "numpy")
-    for name in NUMPY:
+    for name in ("numpy.fft", "numpy.linalg", "numpy.random"):
         importlib.import_module(name)
     sys.meta_path.remove(importlib.machinery.PathFinder)
     sys.meta_path.append(library)
