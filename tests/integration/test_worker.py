@@ -887,13 +887,6 @@ def test_nothing_but_numpy_comes_from_the_packages(call):
     assert str(PROGRAM.parent) not in path
 
 
-@usual_host
-@pytest.mark.parametrize("name", ["torch", "exercises.step09_x"])
-def test_code_may_ask_whether_a_module_is_there(load, name):
-    line = f"from importlib.util import find_spec\nTHERE = find_spec({name!r}) is not None\n"
-    assert load(f"{line}\ndef f():\n    return THERE\n").call("f", [], {}).value is False
-
-
 def test_function_after_a_star_import_is_named(host):
     worker = fresh(host)
     names = worker.load(
@@ -917,27 +910,6 @@ def test_module_knows_its_names(load):
 
 
 STEP2 = "def attention_scores(q, k):\n    return q @ k.T\n"
-IMPORTS = {
-    "with a star": "from exercises.step02_scores import *\ng = attention_scores",
-    "twice, after a reload": (
-        "import importlib, exercises.step02_scores as m\ng = importlib.reload(m).attention_scores"
-    ),
-}
-
-
-@usual_host
-def test_circular_import_works_as_in_python(load):
-    mine = "def f():\n    return g()\nfrom exercises.step02_scores import g\n"
-    theirs = "from exercises.step05_output import f\ndef g():\n    return f.__name__\n"
-    assert load(mine, step02_scores=theirs).call("f", [], {}).value == "f"
-
-
-@usual_host
-@pytest.mark.parametrize("lines", IMPORTS.values(), ids=IMPORTS.keys())
-def test_earlier_step_can_be_imported(load, lines):
-    source = f"{lines}\nimport numpy as np\ndef f(q):\n    return g(q, np.eye(2))\n"
-    worker = load(source, step02_scores=STEP2)
-    assert alike(worker.call("f", [2 * np.eye(2)], {}).value, 2 * np.eye(2))
 
 
 @usual_host
@@ -1016,6 +988,16 @@ OWN = {
     "Python's own": ("import types\none = int(hasattr(types, 'FunctionType'))", {"types": ""}),
     "a library that is not here": ("import torch\none = torch.one", {"torch": "one = 1"}),
     "in a circle": ("from a import one", {"a": "import b\none = 1", "b": "import a"}),
+    "all names of a step": ("from exercises.step02_scores import *", {"step02_scores": "one = 1"}),
+    "twice, after a reload": (
+        "import importlib, exercises.helpers as m\none = importlib.reload(m).one",
+        {"helpers": "one = 1"},
+    ),
+    "none, but asked for": (
+        "from importlib.util import find_spec\n"
+        "one = int(find_spec('torch') is find_spec('exercises.step09_x') is None)",
+        {},
+    ),
 }
 
 
