@@ -80,9 +80,6 @@ def test_summary_numbers():
         **{"mean": 20 / 3, "median": 5.0, "lowest": 5.0, "highest": 10.0, "max_score": 10.0},
         **{"full": 1, "nothing": 0, "bins": [0, 0, 0, 0, 0, 2, 0, 0, 0, 1]},
     }
-
-
-def test_summary_of_nobody_has_no_spread():
     assert summed([]).spread == summed([not_gradable()]).spread == {}
 
 
@@ -149,10 +146,13 @@ def test_page_links_every_student_to_an_existing_name():
     assert links == {(f"{f}/{name}.html", kind) for f, kind in pages for name in names}
 
 
-def test_page_lists_what_is_alike_for_a_human():
-    page = of(alike=ALIKE)
+def test_page_lists_a_pair_that_is_alike_once_and_for_a_human():
+    steps = ("Masks", "Softmax", "Output")
+    page = of(alike=[Alike(("bob", "dan"), one, "Nearly the same code.", 0.875) for one in steps])
     assert "never a verdict" in page.words
-    assert "bob, dan Masks: Nearly the same code. 88 %" in page.words
+    assert page.words.count("bob, dan Masks: ") == 1
+    assert "bob, dan Softmax" not in page.words
+    assert "Output: Nearly the same code. 88 %" in page.words
     assert "verdict" not in of().words
 
 
@@ -194,14 +194,6 @@ def test_page_survives_any_name_and_reason(name):
         )
     assert "<script>alert" not in text
     assert "onfocus=" not in text.replace("&#34;", "").replace(" onfocus=alert(1)", "")
-
-
-def test_pair_has_one_row_however_much_is_alike():
-    steps = ("Masks", "Softmax", "Output")
-    page = of(alike=[Alike(("bob", "dan"), step, "Nearly the same code.") for step in steps])
-    assert page.words.count("bob, dan Masks: ") == 1
-    assert "bob, dan Softmax" not in page.words
-    assert "Output: Nearly the same code. 100 %" in page.words
 
 
 def test_page_of_a_large_class_stays_small_where_it_lists():
