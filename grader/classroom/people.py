@@ -24,10 +24,8 @@ from types import MappingProxyType
 from grader.classroom.lateness import read_moment
 from grader.report.records import Graded, Who
 
-# The characters that Moodle drops from the name of a file, and those between words.
+# The characters that Moodle drops from the name of a file.
 _LEFT_OUT = re.compile(r"""[\x00-\x1f&<>"`|':\\/]""")
-_BETWEEN = re.compile(r"[\W_]+")
-_ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 # Only these: some other letters become `k` or `s`, and would be another's address.
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
@@ -40,7 +38,8 @@ def compose(name: str) -> str:
     ('anna.abel@x.org', 'Anna')
     """
     composed = unicodedata.normalize("NFC", name)
-    return composed.translate(_SMALL) if _ADDRESS.fullmatch(composed) else composed
+    is_address = re.fullmatch(r"[^@\s]+@[^@\s]+", composed)
+    return composed.translate(_SMALL) if is_address else composed
 
 
 def clean_name(name: str) -> str:
@@ -64,7 +63,7 @@ def _find_words(name: str) -> frozenset[str]:
     >>> sorted(_find_words("Cy O'Cole_4711"))
     ['cy', 'ocole']
     """
-    words = _BETWEEN.split(_LEFT_OUT.sub("", compose(name)).casefold())
+    words = re.split(r"[\W_]+", _LEFT_OUT.sub("", compose(name)).casefold())
     return frozenset(word for word in words if word and not word.isdigit())
 
 
@@ -122,8 +121,8 @@ WORDS = {
 }
 
 
+# Whom somebody claims to be, each by the place in a list, and by what.
 Claims = Sequence[tuple[Claim, int]]
-"""Whom somebody claims to be, each by the place in a list, and by what."""
 
 
 class Directory:

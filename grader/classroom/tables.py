@@ -25,7 +25,6 @@ from grader.report.records import Graded, Who
 from grader.report.sanitize import one_line
 
 MAX_ROWS = 20_000
-_OWN = ("student_id", "github_username")  # only lists of other kinds have these
 # The columns of an own list: the id, name, address, number, and when the work was handed in.
 _COLUMNS = (
     ("student_id", "id", "login", "username", "identifier", "roster_identifier"),
@@ -34,7 +33,6 @@ _COLUMNS = (
     ("number", "lms_id", "github_username"),
     ("submitted", "submitted_at", "submission_timestamp", "timestamp"),
 )
-_IDENTIFIER = re.compile(r"\A[^\W\d_]{3,40} (\d+)\Z")  # `Participant 123`
 _MOODLE_TIMES = tuple(
     f"{day}, {clock}"
     for day in ("%A, %d %B %Y", "%d %B %Y", "%A, %B %d, %Y", "%B %d %Y")
@@ -89,7 +87,8 @@ def read_roster(path: Path, timezone: str = "") -> list[Person]:
     zone, are in timezone; without one they are not read.
     """
     rows = read_table(path)
-    if find_layout(rows) and not {*map(str.casefold, rows[0])} & {*_OWN}:
+    is_own = {*map(str.casefold, rows[0])} & {"student_id", "github_username"}
+    if find_layout(rows) and not is_own:
         found = [one for one in list_people(rows) if TEST_STUDENT not in one.names]
         for number in (one.who.number for one in found):
             if not re.fullmatch(r"\d*", number, re.ASCII):
@@ -137,7 +136,7 @@ def _own_person(path: Path, cells: Cells) -> Person:
         )
     if not id:
         raise CourseError(f"{path.name} has a row without a student_id")
-    plain = _IDENTIFIER.sub(r"\1", number or "")
+    plain = re.sub(r"\A[^\W\d_]{3,40} (\d+)\Z", r"\1", number or "")  # of `Participant 123`
     who = Who("", plain, name or "", mail or "", submitted=submitted or "")
     return person(id, who, [plain, number or ""])
 

@@ -34,9 +34,7 @@ MAX_ZIPS = 10
 MAX_ARCHIVE = 200 * 2**20
 MAX_DIRECTORY, MAX_CLASS_DIRECTORY = 4 * 2**20, 128 * 2**20
 MAX_DEPTH = 20
-MAX_RATIO = 200
-"""Of a file's size to what it takes in the archive. Code and notebooks are far below."""
-
+MAX_RATIO = 200  # of a file's size to what it takes in the archive; code is far below
 # The kit's folders that nobody hands in.
 KITS = ("solutions", "tests", "grader", "docs", "notebooks/nbgrader")
 LITTER = frozenset({"__macosx", "__pycache__", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r"})
@@ -49,9 +47,7 @@ BROKEN = (
 HALF = "\N{FULLWIDTH REVERSE SOLIDUS}"  # for a backslash that is half of a letter
 Parts = tuple[str, ...]
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFREG: "file", stat.S_IFLNK: "link"}
-_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _DIVIDED = re.compile(r"[\x00-\x7f]\\")
-_SAYS_UTF8 = 1 << 11  # in a member's flags
 _NUMBERED = re.compile(r"(?:attempt|version)[ _-]?(\d{1,4})", re.IGNORECASE)
 _Tree: TypeAlias = dict[str, "_Tree | zipfile.ZipInfo"]
 
@@ -181,7 +177,7 @@ def _read_name(info: zipfile.ZipInfo) -> str:
 
     Others use the code page of Windows in the West, which zipfile takes for the one of DOS.
     """
-    if info.flag_bits & _SAYS_UTF8:
+    if info.flag_bits & 1 << 11:  # it says that it is UTF-8
         return info.filename
     with suppress(UnicodeEncodeError):
         written = info.filename.encode("cp437")
@@ -230,7 +226,8 @@ class Archive:
             raise SubmissionError("it is not there")
         if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
             raise SubmissionError(IRREGULAR)
-        if info.flag_bits & 1 or info.compress_type not in _METHODS:
+        known = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        if info.flag_bits & 1 or info.compress_type not in known:
             raise SubmissionError("it is encrypted, or compressed in a way that few programs know")
         if info.file_size > 100_000 and info.file_size > MAX_RATIO * max(1, info.compress_size):
             raise SubmissionError(f"it unpacks to more than {MAX_RATIO:,} times its size")

@@ -30,7 +30,6 @@ from grader.steps.registry import Registry, Step
 MAX_READ = 400  # files
 MAX_TOLD = 20
 NOTHING = "it holds no notebook and none of the files {} … {}."
-NOT_BESIDE = "it is not beside a step, and defines no function of a step that is missing"
 DEFINING = ("function", "class", "value")
 
 
@@ -90,8 +89,12 @@ class _Reading:
                     size += len(text)
                     if text.strip():
                         step = self.meant[file]
-                        named = step and f"it defines no function of step {step.number}"
-                        self.left[file] = named or NOT_BESIDE
+                        self.left[file] = (
+                            f"it defines no function of step {step.number}"
+                            if step
+                            else "it is not beside a step, and defines no function of a step that "
+                            "is missing"
+                        )
             except SubmissionError as error:
                 self.held[file] = error
                 self.left[file] = str(error)

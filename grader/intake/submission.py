@@ -30,17 +30,19 @@ _ENCODINGS = re.compile(
 
 @dataclass(frozen=True)
 class Submission:
-    """A student's sources by step id, and the reason for each file that could not be read."""
+    """A student's sources by step id, and the reason for each file that could not be read.
+
+    warnings: what had to be passed over, or guessed, in order to read it. modules: sources of the
+    student's own modules beside the steps, by the name they are imported as. unread: files that may
+    be work, and are not read.
+    """
 
     id: str
     sources: Mapping[str, str] = field(repr=False)
     refused: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    """What had to be passed over, or guessed, in order to read it."""
     modules: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Sources of the student's own modules beside the steps, by the name they are imported as."""
     unread: tuple[str, ...] = ()
-    """Files that may be work, and are not read."""
 
     @property
     def sha256(self) -> str:

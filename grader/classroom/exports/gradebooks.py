@@ -23,12 +23,9 @@ from grader.report.sanitize import one_line
 
 HEADER_ROWS = 4  # in which the header is; Sakai has a title above it
 TEST_STUDENT = "Student, Test"  # in Canvas' export once somebody has used its Student View
-SUBMITTED = "Last modified (submission)"  # Moodle's column
 POINTS = "Points Possible"  # Canvas' row above all students
 FEEDBACK = "Feedback comments"  # Moodle's column
-NO_FEEDBACK = f"No column `{FEEDBACK}` was found: --feedback-column names it."
 DECIMALS = 2  # as many as these platforms show
-_NOTHING = ("", "-", "n/a")
 _PARTICIPANT = re.compile(r"(\D{3,}?)(\d+)", re.ASCII)  # the word is in any language
 
 
@@ -157,7 +154,8 @@ def read_person(layout: Layout, header: Sequence[str], row: Sequence[str]) -> Pe
     id = next(filter(None, ids), "")
     if number:
         id = layout.id.format(written=written, name=name or word.strip(), number=number)
-    who = Who(layout.platform, number, name, mail, submitted=cells.get(SUBMITTED, "").strip("-"))
+    times = cells.get("Last modified (submission)", "").strip("-")  # on Moodle
+    who = Who(layout.platform, number, name, mail, submitted=times)
     return person(id, who, [row[0], written] if word else [written], ids)
 
 
@@ -250,7 +248,7 @@ def scale_score(graded: Graded, most: float | None) -> float:
 def _may_replace(there: str, new: str, options: Options) -> bool:
     """Return whether a cell is empty, holds the same grade, or is to be overwritten."""
     now = there.strip()
-    if now.casefold() in _NOTHING or now == new or (options.overwrite and new):
+    if now.casefold() in ("", "-", "n/a") or now == new or (options.overwrite and new):
         return True
     number = read_number(now)
     return number is not None and number == read_number(new)
@@ -283,7 +281,7 @@ def _list_notes(scored: Sequence[Graded], sheet: GradeTable) -> Iterator[str]:
     elif worth and worth != [most]:
         yield f"Scores are out of {here} here and out of {most:g} there: they were scaled."
     if platform == "Moodle" and sheet.feedback is None:
-        yield NO_FEEDBACK
+        yield f"No column `{FEEDBACK}` was found: --feedback-column names it."
     above = sum(
         sheet.layout.skips and most is not None and scale_score(one, most) > most for one in scored
     )

@@ -23,7 +23,6 @@ VARIABLES = {
     "release": "RELEASE_URL",
     "review": "REVIEW_URL",
 }
-FINEST = 100  # nothing is worth less than a hundredth of a point
 ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 WRONG = {Status.FAILED: "failure", Status.NOT_ATTEMPTED: "failure", Status.SKIPPED: "skipped"}
 
@@ -123,7 +122,8 @@ def classroom50(graded: Graded, options: Options) -> str | None:
     if score is None or not (graded.report or worth):
         return None
     found = [(step, check) for step, check, _ in _checks(graded)]
-    exact = (Fraction(check.max_points).limit_denominator(FINEST) for _, check in found)
+    # Nothing is worth less than a hundredth of a point.
+    exact = (Fraction(check.max_points).limit_denominator(100) for _, check in found)
     unit = math.lcm(*(one.denominator for one in exact))
     tests: list[dict[str, Any]] = [
         {
