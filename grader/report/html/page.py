@@ -84,11 +84,6 @@ def group_alike(checks: list[CheckVerdict]) -> list[tuple[CheckVerdict, list[Che
     return found
 
 
-def count_alike(checks: list[CheckVerdict]) -> str:
-    """Return the heading for checks whose messages repeat that of the check before them."""
-    return f"{count_words(len(checks), 'more check')} of this function fail in the same way"
-
-
 def shared_message(checks: list[CheckVerdict]) -> str:
     """Return the message that all these checks share, if there are several."""
     messages = {check.message for check in checks}
@@ -128,7 +123,7 @@ def template(name: str, folder: Path = Path(__file__).parent) -> Template:
         lstrip_blocks=True,
     )
     shows = (exhibits, influence_grid, nest_text, findings, worth_drawing, cut_printed, summary)
-    words = (number_step, by_function, shared_message, anchor, group_alike, count_alike)
+    words = (number_step, by_function, shared_message, anchor, group_alike, count_words)
     environment.globals.update({use.__name__: use for use in (*shows, *words)})
     environment.globals.update(SIGNS=SIGNS, UNIT=UNIT, describe_isolation=describe_isolation)
     environment.filters["points"] = "{:g}".format
