@@ -13,7 +13,7 @@ from grader.cli.options import PATH, submission_option
 from grader.cli.paths import find_misnamed, is_begun, read_submission, show_path
 from grader.engine.grading import make_grader
 from grader.intake.filenames import module_path
-from grader.intake.submission import find_encoding
+from grader.intake.submission import Submission, find_encoding
 from grader.isolation.survey import is_unfinished
 from grader.report.files import put, read_notes, replacing, write_whole
 from grader.report.problem import Problem
@@ -41,13 +41,7 @@ def handin(submission: Path, out: Path) -> None:
     written = [step for step in registry.steps if is_begun(found, step)]
     if not written:
         raise Problem(_say_untouched(submission, registry))
-    names = {f"{step.id}.py": found.sources.get(step.id) for step in registry.steps}
-    names |= {module_path(name, found.modules): text for name, text in found.modules.items()}
-    with replacing(out) as whole, zipfile.ZipFile(whole, "w") as file:
-        for name, text in names.items():
-            if text is not None:
-                put(file, name, _encode(text))
-    receipt = _receipt(out, found.sha256)
+    receipt = _pack(found, out)
     write_whole(out.with_suffix(".receipt.txt"), [receipt])
     for warning in found.warnings:
         click.echo(f"note: {one_line(warning, 200)}")
@@ -88,10 +82,14 @@ def _encode(text: str) -> bytes:
         return codecs.BOM_UTF8 + data
 
 
-def _receipt(path: Path, of_work: str) -> str:
-    """Return the receipt for the student, with this computer's time."""
+def _pack(found: Submission, out: Path) -> str:
+    """Write the zip, and return the receipt for the student, with this computer's time."""
+    texts = {f"{name}.py": text for name, text in sorted(found.sources.items())}
+    texts |= {module_path(name, found.modules): text for name, text in found.modules.items()}
+    with replacing(out) as whole, zipfile.ZipFile(whole, "w") as file:
+        for name, text in texts.items():
+            put(file, name, _encode(text))
     when = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-    of_zip = hashlib.sha256(path.read_bytes()).hexdigest()
-    return (
-        f"{path.name}, made {when}\nsha256 of the zip:  {of_zip}\nsha256 of the work: {of_work}\n"
-    )
+    hashes = {"zip: ": hashlib.sha256(out.read_bytes()).hexdigest(), "work:": found.sha256}
+    lines = [f"sha256 of the {of} {digest}\n" for of, digest in hashes.items()]
+    return "".join([f"{out.name}, made {when}\n", *lines])
