@@ -9,8 +9,8 @@ from grader.classroom.marking import Rules
 from grader.classroom.overrides import Override, last_of_each
 from grader.classroom.tables import MATCHES
 from grader.report.influences import count_words
-from grader.report.names import list_names
 from grader.report.records import Change, Graded
+from grader.report.sanitize import list_names
 
 MOST_NAMES = 5  # in a sentence
 

@@ -19,9 +19,8 @@ from markupsafe import Markup
 
 from grader.classroom.exports.grades import points_of_steps
 from grader.report.html.page import template
-from grader.report.names import safe_name
 from grader.report.records import SIGNS, Alike, Graded, Status
-from grader.report.sanitize import one_line
+from grader.report.sanitize import one_line, safe_name
 
 NAMED = 10  # students shown for a mistake
 LISTED = 200  # and when unfolded; the table of all students lists everyone

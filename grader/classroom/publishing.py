@@ -16,9 +16,8 @@ from grader.classroom.overview import Summary, class_page
 from grader.classroom.tables import MATCHES, write_matches
 from grader.report.files import write_whole
 from grader.report.html.page import feedback_or_apology
-from grader.report.names import list_names, safe_name
 from grader.report.records import Alike, Change, Grade, Graded, from_plain
-from grader.report.sanitize import one_line
+from grader.report.sanitize import list_names, one_line, safe_name
 from grader.steps.registry import load
 from grader.steps.stubs import solution_of, stub
 

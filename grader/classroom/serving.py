@@ -39,10 +39,9 @@ from grader.classroom.tables import work_key
 from grader.intake.notebooks import find_code
 from grader.intake.submission import Submission
 from grader.report.html.page import template
-from grader.report.names import safe_name
 from grader.report.problem import CourseError, Problem
 from grader.report.records import Alike, Graded
-from grader.report.sanitize import one_line, visible
+from grader.report.sanitize import one_line, safe_name, visible
 from grader.steps.registry import Step, load
 from grader.steps.stubs import CELL, SELF_STUDY, solution_of, split_cells
 

@@ -41,8 +41,8 @@ from grader.intake.platform_names import (
     name_submitters,
 )
 from grader.intake.submission import Submission
-from grader.report.names import list_names, show_name
 from grader.report.records import Who
+from grader.report.sanitize import list_names, show_name
 from grader.steps.registry import Registry
 
 MAX_METADATA = 64 * 2**20  # bytes of Gradescope's list of submitters

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
 
 from grader.intake.filenames import kind_of
-from grader.report.names import show_name
+from grader.report.sanitize import show_name
 from grader.steps.paths import ROOT
 
 MAX_NAMES = 100_000

@@ -24,7 +24,7 @@ from grader.intake.folders_and_zips import File, Parts, SubmissionError, Tree
 from grader.intake.notebooks import MAX_NOTEBOOK, Notebook, Room
 from grader.intake.submission import MAX_SOURCE, Submission, choose_modules, read_text, refusal
 from grader.isolation.survey import Binding, is_untouched, survey
-from grader.report.names import list_names
+from grader.report.sanitize import list_names
 from grader.steps.registry import Registry, Step
 
 MAX_READ = 400  # files

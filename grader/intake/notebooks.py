@@ -20,7 +20,7 @@ from grader.intake.folders_and_zips import SubmissionError
 from grader.isolation.survey import MARK, Survey, find_left_open, find_spot, lines_of, survey
 from grader.isolation.worker.cells import CELL, GRADE_ID, NOTEBOOK, is_notebook
 from grader.isolation.worker.notebook import DEFINES
-from grader.report.names import show_name
+from grader.report.sanitize import show_name
 from grader.steps.registry import Registry, Step
 
 MAX_NOTEBOOK = 32 * 2**20

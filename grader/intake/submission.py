@@ -15,7 +15,7 @@ from pathlib import Path
 from grader.intake.filenames import module_name, module_path
 from grader.intake.folders_and_zips import File, Folder, Spot, Tree
 from grader.intake.folders_and_zips import SubmissionError as SubmissionError  # for importers
-from grader.report.names import list_names
+from grader.report.sanitize import list_names
 from grader.steps.registry import Registry
 
 MAX_SOURCE = 1_000_000

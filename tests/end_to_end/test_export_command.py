@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam
 from grader.cli.main import cli
-from grader.report.names import safe_name
+from grader.report.sanitize import safe_name
 from tests.support.classes import kept, not_gradable, right, wrong
 from tests.support.disks import little_room
 from tests.unit.classroom.test_exports import CANVAS, MOODLE

@@ -23,8 +23,8 @@ from grader.classroom.people import person
 from grader.classroom.publishing import publish
 from grader.classroom.serving import HOST, WORK, Desk, make_server
 from grader.intake.submission import Submission
-from grader.report.names import safe_name
 from grader.report.records import Who
+from grader.report.sanitize import safe_name
 from grader.steps import registry
 from tests.support.classes import kept, not_gradable, right, wrong
 from tests.support.commands import table

@@ -12,9 +12,8 @@ from grader.classroom.exports.cells import number, protect_cell, row
 from grader.classroom.exports.grades import Options, points_of_steps
 from grader.classroom.people import clean_name
 from grader.report.html.page import feedback_or_apology
-from grader.report.names import safe_name
 from grader.report.records import Graded, Status
-from grader.report.sanitize import one_line, visible
+from grader.report.sanitize import one_line, safe_name, visible
 
 PAGE = "feedback.html"
 SHOWN = 3  # failed checks of a step

@@ -25,10 +25,9 @@ from grader.classroom.tables import MATCHES
 from grader.cli.options import PATH
 from grader.report.files import put, replacing, write_whole
 from grader.report.influences import count_words
-from grader.report.names import safe_name
 from grader.report.problem import CourseError, Problem
 from grader.report.records import Graded
-from grader.report.sanitize import one_line
+from grader.report.sanitize import one_line, safe_name
 
 WITH_ALL = ("csv", "excel")  # the instructor's own tables, which have everybody's work
 SHOWN = 20  # names of a list on the terminal

@@ -33,10 +33,9 @@ from grader.intake.filenames import kind_of
 from grader.intake.submission import SubmissionError
 from grader.report.files import write_whole
 from grader.report.influences import count_words
-from grader.report.names import list_names
 from grader.report.problem import Problem, need_torch
 from grader.report.records import Change, number_in
-from grader.report.sanitize import one_line
+from grader.report.sanitize import list_names, one_line
 from grader.steps.registry import Step, load
 
 AHEAD = 2  # submissions queued for each judge, so that no judge waits for the next one to be read

@@ -57,10 +57,9 @@ from grader.notebooks.nbgrader.rebuilding import (
     output,
     rebuild,
 )
-from grader.report.names import show_name
 from grader.report.problem import Problem, need_torch
 from grader.report.records import Report
-from grader.report.sanitize import one_line
+from grader.report.sanitize import one_line, show_name
 from grader.steps.registry import KitError, load
 
 AGAIN = "%s was not graded to the end before, and is graded again."

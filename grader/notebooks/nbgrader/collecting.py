@@ -17,7 +17,7 @@ from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.utils import ignore_patterns, parse_utc
 
 from grader.intake.folders_and_zips import Folder, SubmissionError
-from grader.report.names import show_name
+from grader.report.sanitize import show_name
 
 MAX_DEPTH = 20
 BLOCK = 10_000  # bytes that each file and folder counts as, beside its content

@@ -13,8 +13,8 @@ from grader.classroom.run import NOTHING
 from grader.classroom.serving import work_page
 from grader.intake.submission import Submission
 from grader.report.html.page import feedback
-from grader.report.names import safe_name
 from grader.report.records import Alike, Diagnosis, Grade, Graded, Status, Who
+from grader.report.sanitize import safe_name
 from tests.support.classes import (
     HOSTILE,
     SAYS,

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import strategies as st
 
-from grader.report.names import safe_name, show_name
+from grader.report.sanitize import safe_name, show_name
 from tests.support.examples import given
 from tests.support.handed_in import STRANGE
 
