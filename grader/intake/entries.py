@@ -42,7 +42,7 @@ from grader.intake.platform_names import (
 )
 from grader.intake.submission import Submission
 from grader.report.records import Who
-from grader.report.sanitize import list_names, show_name
+from grader.report.sanitize import list_names, one_line
 from grader.steps.registry import Registry
 
 MAX_METADATA = 64 * 2**20  # bytes of Gradescope's list of submitters
@@ -98,7 +98,7 @@ def open_class_zip(path: Path, until: ExitStack) -> Archive:
     try:
         return Archive.open(until.enter_context(path.open("rb")), path)
     except (SubmissionError, OSError) as error:
-        raise SubmissionError(f"{show_name(path.name)} cannot be read: {error}") from None
+        raise SubmissionError(f"{one_line(path.name, 80)} cannot be read: {error}") from None
 
 
 def list_class(
@@ -240,7 +240,7 @@ def _find_hand_in_time(entry: Entry) -> str:
 
 def read(entry: Entry, registry: Registry) -> Submission:
     """Return what counts of a student. Raise SubmissionError if it cannot be graded."""
-    names = list_names([show_name(one.name) for one in entry.counting])
+    names = list_names([one_line(one.name, 80) for one in entry.counting])
     try:
         with open_class(entry.folder) as folder:
             submission = read_tree(entry.student, _find(entry, folder), registry)

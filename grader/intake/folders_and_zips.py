@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
 
 from grader.intake.filenames import kind_of
-from grader.report.sanitize import show_name
+from grader.report.sanitize import one_line
 from grader.steps.paths import ROOT
 
 MAX_NAMES = 100_000
@@ -292,7 +292,7 @@ class File:
     @property
     def shown(self) -> str:
         """Return its path for a sentence."""
-        return show_name("/".join(self.path))
+        return one_line("/".join(self.path), 80)
 
     def read(self, limit: int) -> bytes:
         """Return at most `limit` bytes of it. Raise SubmissionError if that fails."""
@@ -336,7 +336,7 @@ class Tree:
         found = [match for match in map(_NUMBERED.fullmatch, folders) if match]
         if len(found) == len(folders) > 1 and not any(map(kind_of, files)):
             folders = [max(found, key=lambda match: int(match[1]))[0]]
-            latest = f"{show_name(folders[0])} counts, as the latest"
+            latest = f"{one_line(folders[0], 80)} counts, as the latest"
             self.notes.append(f"There are {len(found)} attempts; {latest}.")
         self.waiting += [(spot, name) for name in folders]
         for name in files:
@@ -378,5 +378,5 @@ class Tree:
             except SubmissionError as error:
                 kits = _find_in_kit(path, KITS)
                 if not (kits and kits.is_dir()):
-                    self.unread[f"{show_name('/'.join(path))}/"] = str(error)
+                    self.unread[f"{one_line('/'.join(path), 80)}/"] = str(error)
         return self.files

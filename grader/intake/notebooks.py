@@ -20,7 +20,7 @@ from grader.intake.folders_and_zips import SubmissionError
 from grader.isolation.survey import MARK, Survey, find_left_open, find_spot, lines_of, survey
 from grader.isolation.worker.cells import CELL, GRADE_ID, NOTEBOOK, is_notebook
 from grader.isolation.worker.notebook import DEFINES
-from grader.report.sanitize import show_name
+from grader.report.sanitize import one_line
 from grader.steps.registry import Registry, Step
 
 MAX_NOTEBOOK = 32 * 2**20
@@ -172,7 +172,7 @@ def _write(
         for_ = [f for f, step in registry.homes.items() if raw.grade_id in (f, step.id)]
         if raw.test or not (raw.code or for_):
             continue
-        where = f"{show_name(name)}, cell {raw.number}" if name else f"cell In[{raw.number}]"
+        where = f"{one_line(name, 80)}, cell {raw.number}" if name else f"cell In[{raw.number}]"
         if raw.text is None:
             warnings.append(f"{where}: it holds something other than text, and is skipped.")
             continue

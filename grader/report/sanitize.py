@@ -9,7 +9,6 @@ from collections.abc import Collection
 
 MAX_TEXT = 4000
 MAX_LINE = 500
-MAX_SHOWN = 80
 PLAIN = re.compile(r"[a-z0-9][a-z0-9@+._-]{0,59}(?<!\.)")
 RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9])(\..*)?")
 
@@ -35,16 +34,6 @@ def visible(text: str, limit: int = MAX_TEXT, kept: str = "\n\t") -> str:
 def one_line(text: str, limit: int = MAX_LINE) -> str:
     """Return the text on one line."""
     return visible(text, limit, kept="")
-
-
-def show_name(name: str) -> str:
-    """Return the name as one short line of text for use in a sentence.
-
-    Characters that cannot be printed (line ends, marks that turn the direction of writing, bytes
-    that are not text) become �. The result is not escaped for any format.
-    """
-    text = "".join(letter if letter.isprintable() else "�" for letter in name[: MAX_SHOWN + 1])
-    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
 
 
 def list_names(names: Collection[str], most: int = 4) -> str:

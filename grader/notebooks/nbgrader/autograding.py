@@ -59,7 +59,7 @@ from grader.notebooks.nbgrader.rebuilding import (
 )
 from grader.report.problem import Problem, need_torch
 from grader.report.records import Report
-from grader.report.sanitize import one_line, show_name
+from grader.report.sanitize import one_line
 from grader.steps.registry import KitError, load
 
 AGAIN = "%s was not graded to the end before, and is graded again."
@@ -225,7 +225,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
             paths = [path for path in paths if os.path.lexists(path)] or paths[:1]
             given.pop(found, None)
             if not is_id(student):
-                self.log.error(UNSHOWN, show_name(student), NO_ID)
+                self.log.error(UNSHOWN, one_line(student, 80), NO_ID)
             elif self._is_new(student, paths):
                 given[found] = [str(path) for path in paths]
                 yield from paths

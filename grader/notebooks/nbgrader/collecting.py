@@ -17,7 +17,7 @@ from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.utils import ignore_patterns, parse_utc
 
 from grader.intake.folders_and_zips import Folder, SubmissionError
-from grader.report.sanitize import show_name
+from grader.report.sanitize import one_line
 
 MAX_DEPTH = 20
 BLOCK = 10_000  # bytes that each file and folder counts as, beside its content
@@ -86,7 +86,7 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
         for record in self.src_records:
             if not is_id(name := record["username"]):
                 why = NO_ID if name else "its name holds no time"
-                self.log.error("%s is not collected: %s.", show_name(record["filename"]), why)
+                self.log.error("%s is not collected: %s.", one_line(record["filename"], 80), why)
         self.src_records = [one for one in self.src_records if is_id(one["username"])]
         self.coursedir.get_existing_timestamp = read_submitted_time
         super().copy_files()
@@ -116,7 +116,7 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
         except (OSError, ValueError, SubmissionError) as error:
             shutil.rmtree(part, ignore_errors=True)
             why = "it cannot be read" if isinstance(error, OSError) else str(error)
-            self.log.error("%s is not collected: %s.", show_name(source.name), why)
+            self.log.error("%s is not collected: %s.", one_line(source.name, 80), why)
 
     def _copy_folder(self, folder: Folder, dest: Path, depth: int = 0) -> None:
         """Copy what is in a folder but nbgrader's own files. Raise ValueError if it is too much."""
@@ -140,4 +140,4 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
             elif kind == "file":
                 (dest / name).write_bytes(data)
             else:
-                self.log.warning("%s is not copied: %s.", show_name(name), NOT_TAKEN)
+                self.log.warning("%s is not copied: %s.", one_line(name, 80), NOT_TAKEN)
