@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.authoring.bundle.contents import add_needed_steps, contents
-from grader.authoring.bundle.writing import answers, write, zip_files
+from grader.authoring.bundle.writing import add_needed_steps, answers, contents, write, zip_files
 from grader.cli.main import cli
 from grader.diagnosis.calls import Call
 from grader.diagnosis.lookup import KnownAnswers, describe_call, find_explaining

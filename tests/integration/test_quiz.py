@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.answer_key import reference, variants
-from grader.authoring.bundle.contents import contents
+from grader.authoring.bundle.writing import contents
 from grader.cli import quiz as quizzing
 from grader.cli.main import cli
 from grader.steps import quiz

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from grader.authoring.bundle import writing
-from grader.authoring.bundle.contents import add_needed_steps, contents
+from grader.authoring.bundle.writing import add_needed_steps, contents
 from grader.classroom.course import Course
 from grader.classroom.gradescope import autograder
 from grader.classroom.overrides import Override, read_overrides
