@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from grader.authoring import accuracy
-from grader.authoring.accuracy import Diagnosed, Figures, Naming, explain_outcome, judge_unseen
+from grader.authoring import proof
+from grader.authoring.proof import Diagnosed, Figures, Naming, explain_outcome, judge_unseen
 from grader.cli import main
 from tests.conftest import STEPS
 
@@ -64,13 +64,13 @@ def test_what_needs_a_look_is_told_in_a_line(outcome, line):
 def test_row_counts_what_became_of_each():
     found = Figures("some", (RIGHT, WRONG, SILENT_ONE, MISSED))
     assert found.row.split() == ["some", "4", "3", "2", "1", "0", "1", "2"]
-    assert len(found.row) == len(accuracy.HEADER) <= 80
+    assert len(found.row) == len(proof.CAUSES_HEADER) <= 80
 
 
 @pytest.mark.parametrize(("rows", "status"), [([RIGHT], 0), ([MISSED], 1)])
 def test_command_prints_rows_and_says_whether_the_promise_is_kept(monkeypatch, rows, status):
     found = [Figures("step02_scores", tuple(rows))]
-    monkeypatch.setattr(accuracy, "all_figures", lambda *_: iter(found))
+    monkeypatch.setattr(proof, "all_figures", lambda *_: iter(found))
     result = CliRunner().invoke(main.cli, ["proof", "2", "--causes", "--seed", "5"])
     assert result.exit_code == status
     assert found[0].row in result.output

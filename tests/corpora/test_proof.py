@@ -10,8 +10,7 @@ import builtins
 import pytest
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.authoring.accuracy import CHUNK, Naming, explain_outcome, outcomes
-from grader.authoring.proof import prove
+from grader.authoring.proof import CHUNK, Naming, explain_outcome, outcomes, prove
 from grader.engine.grading import make_grader
 from grader.steps.paths import ROOT
 from tests.conftest import SEED, STEPS, with_needed

@@ -84,16 +84,16 @@ def _prove(printer: "Printer", steps: Sequence[Step], suite: str, seed: int) -> 
 
 def _name_causes(printer: "Printer", steps: Sequence[Step], suite: str, seed: int) -> bool:
     """Print the figures of the diagnosis, and return whether they meet their targets."""
-    from grader.authoring import accuracy
+    from grader.authoring import proof
 
     good = True
-    printer.row(accuracy.HEADER)
-    for found in accuracy.all_figures(steps, suite, seed):
-        for line in filter(None, map(accuracy.explain_outcome, found.outcomes)):
+    printer.row(proof.CAUSES_HEADER)
+    for found in proof.all_figures(steps, suite, seed):
+        for line in filter(None, map(proof.explain_outcome, found.outcomes)):
             printer.line(line)
         printer.row(found.row)
         good = good and found.kept
-    printer.line(f"\n{accuracy.LEGEND}")
+    printer.line(f"\n{proof.LEGEND}")
     return good
 
 
