@@ -9,8 +9,21 @@ import numpy as np
 
 from grader.checks.laws.influence import Moves, Nudge, own, past
 from grader.notebooks import peeking as models
-from grader.notebooks.pictures import Drawn, Function, array, chart, drawn_in, heat, influence
-from grader.notebooks.sentence import KEYS, LOGITS, NEXT, QUERIES, SCORES, TOKENS
+from grader.notebooks.pictures import (
+    KEYS,
+    LOGITS,
+    NEXT,
+    QUERIES,
+    SCORES,
+    TOKENS,
+    Drawn,
+    Function,
+    array,
+    chart,
+    drawn_in,
+    heat,
+    influence,
+)
 
 T = len(TOKENS)
 WIDTHS = (1, 4, 16, 36, 64, 100, 144, 196, 256)

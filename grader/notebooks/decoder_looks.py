@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from grader.checks.laws.influence import Bools, Moves, Nudge, everything, past
 from grader.demos.stacks import Stack, describe_stack, map_layers
 from grader.notebooks.pictures import (
+    HEADS,
+    TOKENS,
+    WORDS,
     Drawn,
     Floats,
     Function,
@@ -25,7 +28,6 @@ from grader.notebooks.pictures import (
     influence,
     number,
 )
-from grader.notebooks.sentence import HEADS, TOKENS, WORDS
 from grader.report.influences import count_words, of_kind
 from grader.report.records import Influence
 from grader.steps.inputs import Arguments, Draw, block_params, decoder_params

@@ -6,6 +6,8 @@ Each picture uses the learner's functions as they are in the kernel.
 import numpy as np
 
 from grader.notebooks.pictures import (
+    TOKENS,
+    WORDS,
     Drawn,
     Floats,
     Function,
@@ -15,7 +17,6 @@ from grader.notebooks.pictures import (
     heat,
     influence,
 )
-from grader.notebooks.sentence import TOKENS, WORDS
 from grader.report.influences import of_kind
 from grader.report.records import Influence
 from grader.steps.inputs import Arguments, Draw, block_params, decoder_params

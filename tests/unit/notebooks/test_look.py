@@ -10,7 +10,7 @@ import pytest
 from grader import look
 from grader.answer_key import reference
 from grader.notebooks import peeking, pictures
-from grader.notebooks.sentence import HEADS, KEYS, QUERIES, SCORES, TOKENS, WORDS
+from grader.notebooks.pictures import HEADS, KEYS, QUERIES, SCORES, TOKENS, WORDS
 from grader.steps.stubs import solution_of, stub_of
 from tests.conftest import SOLUTIONS, STEPS
 
