@@ -124,16 +124,17 @@ def cheats(released):
     return {name.replace(" ", "-"): notebook for name, notebook in found.items()}
 
 
+# Why these cannot be graded.
 NOT_GRADABLE = {
-    "broken": ('{"cells": [', "step02_scores.ipynb cannot be read: its JSON is broken in line 1."),
-    "no-function": (json.dumps({"cells": [code("x = 1")]}), "it has no function of any step"),
+    "broken": "step02_scores.ipynb cannot be read: its JSON is broken in line 1.",
+    "no-function": "it has no function of any step",
+    "swapped": "it has no function of any step",
+    "link": "it is not a regular file",
+    "link-of-all": "it is a link",
 }
-
-
 # The formgrader writes ids into its pages as they are, and `export` into its table.
 SCRIPT, ROW, FORMULA = '"><img src=x onerror=alert(1)>', "eve,,,,7.0,0.0,7.0,7.0", "=1+1"
 REFUSED = ("*", "[a]da", "a??", "x\ny", "\udcff", SCRIPT, ROW, FORMULA)
-HONEST = ("aaa-honest", "zzz-honest", "O'Neill Zoë (2)")
 ODD = (
     *("a\n b.ipynb", "\udcff.ipynb", "\udcff.txt", "\x1b[31mred.txt"),
     "x\n[AutogradeApp | WARNING] aaa-honest: is graded too late.txt",
@@ -141,69 +142,63 @@ ODD = (
 PROGRAMS = ("nbgrader_config.py", "sitecustomize.py", "numpy.py", "conftest.py", "nbgrader.py")
 NOTES = {"note": b"tomorrow", "note-bytes": b"\xff", "note-slow": b"1.1" * 300_000}
 STOPPED = {"stopped": 0, "stopped-halfway": 2000, "stopped-early": None}
+# Who hands in right work.
+RIGHT = ("aaa-honest", "zzz-honest", "O'Neill Zoë (2)", *STOPPED)
+RIGHT += ("links-beside", "odd-files", "slow-time", "a-copy")
 
 
-def hand_in_notebooks(course, released, right):
-    """Hand in everybody who has only a notebook."""
-    for name in (*HONEST, *REFUSED):
-        course.hand_in(name, STEP, right)
-    for name, notebook in cheats(released).items():
-        course.hand_in(name, STEP, notebook)
-    old = {**copy.deepcopy(cell_of(right, NAME)), "source": WRONG}
-    course.hand_in("a-copy", STEP, {**right, "cells": [old, *right["cells"]]})
-    for name, (text, _) in NOT_GRADABLE.items():
-        course.hand_in(name, STEP, text)
+def hand_in_notebooks(course, released):
+    """Hand in everybody's notebook, and return the places."""
+    right = filled_in(released, solution_text(STEP))
     swap = filled_in(released, WRONG)
     swapped(swap)
-    course.hand_in("swapped", STEP, swap)
+    old = {**copy.deepcopy(cell_of(right, NAME)), "source": WRONG}
+    work = dict.fromkeys((*RIGHT, *REFUSED, "unremovable"), right)
+    work |= {**cheats(released), "files-beside": filled_in(released, WRONG), "swapped": swap}
+    work |= {"broken": '{"cells": [', "no-function": json.dumps({"cells": [code("x = 1")]})}
+    work |= {**dict.fromkeys(("link", *NOTES), ""), "a-copy": {**right}}
+    work["a-copy"]["cells"] = [old, *right["cells"]]
+    return {name: course.hand_in(name, STEP, notebook) for name, notebook in work.items()}
 
 
-def hand_in_links(course, right):
+def hand_in_links(course, paths):
     """Hand in links to the solutions, and links and pipes beside a notebook."""
-    solutions = course.folder / "source" / STEP
-    link = course.hand_in("link", STEP, "")
-    link.unlink()
-    link.symlink_to(solutions / f"{STEP}.ipynb")
+    solutions, around = course.folder / "source" / STEP, paths["links-beside"].parent
+    paths["link"].unlink()
+    paths["link"].symlink_to(solutions / f"{STEP}.ipynb")
     linked = course.folder / "submitted" / "link-of-all" / STEP
     linked.parent.mkdir(parents=True)
     linked.symlink_to(solutions)
-    around = course.hand_in("links-beside", STEP, right).parent
     (around / "endless").symlink_to("/dev/zero")
     (around / "database").symlink_to(course.folder / "gradebook.db")
     (around / "nothing").symlink_to("/none")
     os.mkfifo(around / "pipe")
 
 
-def hand_in_files(course, released, right):
+def hand_in_files(paths):
     """Hand in programs, odd names and notes on the time beside a notebook, or without one."""
-    beside = course.hand_in("files-beside", STEP, filled_in(released, WRONG)).parent
     for name in PROGRAMS:
-        (beside / name).write_text("import os; os._exit(0)\n")
-    odd = course.hand_in("odd-files", STEP, right).parent
+        paths["files-beside"].with_name(name).write_text("import os; os._exit(0)\n")
     for name in ODD:
-        (odd / name).write_text("{}")
-    slow = course.hand_in("slow-time", STEP, right).parent
-    (slow / "timestamp.txt").write_text("1.1" * 300_000)
-    for student, note in NOTES.items():
-        path = course.hand_in(student, STEP, "")
-        path.unlink()
-        (path.parent / "timestamp.txt").write_bytes(note)
+        paths["odd-files"].with_name(name).write_text("{}")
+    for student, note in {**NOTES, "slow-time": NOTES["note-slow"]}.items():
+        paths[student].with_name("timestamp.txt").write_bytes(note)
+        if student in NOTES:
+            paths[student].unlink()
 
 
-def leave_unfinished(course, released, right):
+def leave_unfinished(course, released):
     """Leave what a run that was stopped leaves, and a folder that cannot be removed."""
     for student, length in STOPPED.items():
-        course.hand_in(student, STEP, right)
         there = course.folder / "autograded" / student / STEP
         there.mkdir(parents=True)
         (there / "notes.txt").write_text("copied before the notebook")
         if length is not None:
             text = json.dumps(released)
             (there / f"{STEP}.ipynb").write_text(text[: length or len(text)])
-    course.hand_in("unremovable", STEP, right)
-    (course.folder / "autograded" / "unremovable").mkdir(parents=True)
-    (course.folder.parent / "elsewhere").mkdir()
     linked = course.folder / "autograded" / "unremovable" / STEP
+    linked.parent.mkdir(parents=True)
+    (course.folder.parent / "elsewhere").mkdir()
     linked.symlink_to(course.folder.parent / "elsewhere")
 
 
@@ -212,13 +207,12 @@ def course(tmp_path_factory):
     """Everybody, graded in one run."""
     course = Course(tmp_path_factory.mktemp("nbgrader"), 7)
     released = course.released(STEP)
-    right = filled_in(released, solution_text(STEP))
-    hand_in_notebooks(course, released, right)
-    hand_in_links(course, right)
-    hand_in_files(course, released, right)
-    leave_unfinished(course, released, right)
+    paths = hand_in_notebooks(course, released)
+    hand_in_links(course, paths)
+    hand_in_files(paths)
+    leave_unfinished(course, released)
     course.status, course.said = course.run("autograde", STEP)
-    course.points = course.scores()
+    course.points = {student: points for (_, student), points in course.scores().items()}
     return course
 
 
@@ -227,9 +221,17 @@ def said_of(course, student):
     return [line for line in course.said.splitlines() if f" {student}: " in line]
 
 
+def test_right_work_keeps_its_points_and_nothing_else_earns_any(course):
+    """A folder that nbgrader would confuse with others has no score at all."""
+    cheating = ["lying-results", *(name.replace(" ", "-") for name in IN_THE_KERNEL | IN_THE_FILE)]
+    wrong = [*cheating, "files-beside", *NOT_GRADABLE, *NOTES]
+    assert course.points == dict.fromkeys(wrong, 0) | dict.fromkeys(RIGHT, WORTH)
+    refused = "is not graded: rename the folder, because its name must not"
+    assert course.said.count(refused) == len(REFUSED)
+
+
 @pytest.mark.parametrize("name", [name.replace(" ", "-") for name in IN_THE_KERNEL | IN_THE_FILE])
-def test_cheating_earns_nothing(course, name):
-    assert course.points[STEP, name] == 0
+def test_cheating_leaves_the_test_cell_as_it_was(course, name):
     cells = course.graded(name, STEP)
     assert cells[TEST]["metadata"]["nbgrader"]["points"] == WORTH
     assert joined(cells[TEST]["source"]).endswith(f"check('{NAME}')")
@@ -237,86 +239,43 @@ def test_cheating_earns_nothing(course, name):
     assert joined(output["data"]["text/plain"]) == "0.0"
 
 
-@pytest.mark.parametrize("name", ["lying-results", "files-beside", *NOTES])
-def test_results_files_and_notes_earn_nothing(course, name):
-    assert course.points[STEP, name] == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("link", "it is not a regular file"),
-        ("link-of-all", "it is a link"),
-        ("swapped", "it has no function of any step"),
-    ],
-)
-def test_link_to_the_solutions_or_answer_in_a_test_cell_is_not_graded(course, name, reason):
-    assert course.points[STEP, name] == 0
-    (said,) = said_of(course, name)
-    assert reason in said
-
-
-def test_nothing_that_a_link_leads_to_is_copied(course):
-    assert course.points[STEP, "links-beside"] == WORTH
-    folder = course.folder / "autograded" / "links-beside" / STEP
-    assert [path.name for path in folder.iterdir()] == [f"{STEP}.ipynb"]
-
-
-def test_text_that_takes_nbgrader_long_to_read_as_a_time_is_no_time(course):
-    assert course.points[STEP, "slow-time"] == WORTH
-    assert not (course.folder / "autograded" / "slow-time" / STEP / "timestamp.txt").exists()
-
-
-@pytest.mark.parametrize("name", HONEST)
-def test_honest_work_keeps_its_points(course, name):
-    assert course.points[STEP, name] == WORTH
-
-
-def test_folder_that_nbgrader_would_confuse_with_others_is_not_graded(course):
-    """nbgrader would take others' notebooks in its place, who were then not graded."""
-    assert not {student for _, student in course.points} & set(REFUSED)
-    refused = "is not graded: rename the folder, because its name must not"
-    assert course.said.count(refused) == len(REFUSED)
+def test_nothing_that_a_link_leads_to_is_copied_nor_a_text_that_is_read_slowly(course):
+    for name in ("links-beside", "slow-time"):
+        folder = course.folder / "autograded" / name / STEP
+        assert [path.name for path in folder.iterdir()] == [f"{STEP}.ipynb"]
 
 
 def test_odd_names_of_files_beside_a_notebook_harm_nobody(course):
     """A line end in one would end `autograde` for everybody, or begin a line of its log."""
     said = course.said + course.must("generate_feedback", STEP, "--student", "odd-files")
     assert not [never for never in ("Traceback", "\x1b", "graded too late") if never in said]
-    assert course.points[STEP, "odd-files"] == WORTH
 
 
-@pytest.mark.parametrize("name", STOPPED)
-def test_submission_whose_grading_was_stopped_is_graded_by_the_next_run(course, name):
-    """nbgrader passes over it, since it has a folder. So it would never get a score."""
-    assert f"{name} was not graded to the end before, and is graded again" in course.said
-    assert course.points[STEP, name] == WORTH
+def test_submission_whose_grading_was_stopped_is_graded_by_the_next_run(course):
+    """nbgrader passes over it, since it has a folder. So it would never get a score.
 
-
-def test_unfinished_folder_that_cannot_be_removed_ends_nobody_elses_grading(course):
-    """It may be that of another instructor, as on a shared machine; here it is a link."""
+    One folder cannot be removed, as that of another instructor; that ends nobody else's grading.
+    """
+    for name in STOPPED:
+        assert f"{name} was not graded to the end before, and is graded again" in course.said
     told = "unremovable is not graded again, because the earlier result cannot be removed: "
     assert told in course.said
 
 
-def test_copy_of_an_answer_is_told_of_and_does_not_count(course):
-    assert course.points[STEP, "a-copy"] == WORTH
+def test_copy_of_an_answer_is_told_of(course):
     told = f"this {NAME} counts; it is also in cell 1."
     assert any(told in line for line in said_of(course, "a-copy"))
 
 
-@pytest.mark.parametrize(("name", "reason"), [(n, r) for n, (_, r) in NOT_GRADABLE.items()])
-def test_what_cannot_be_graded_fails_with_one_sentence(course, name, reason):
-    (said,) = said_of(course, name)
-    assert reason in said
-    assert not (course.folder / "autograded" / name / STEP).exists()
-
-
-def test_failures_are_told_and_without_a_traceback(course):
+def test_what_cannot_be_graded_fails_with_one_sentence_and_without_a_traceback(course):
+    for name, reason in NOT_GRADABLE.items():
+        (said,) = said_of(course, name)
+        assert reason in said
+        assert not (course.folder / "autograded" / name / STEP).exists()
     assert course.status == 1
     assert "traceback" not in course.said.lower()
     assert "The messages above say what is wrong with each of them." in course.said
-    failed = [*NOT_GRADABLE, *NOTES, "link", "link-of-all", "swapped"]
+    failed = [*NOT_GRADABLE, *NOTES]
     assert course.said.count("There was an error processing assignment '") == len(failed)
 
 
