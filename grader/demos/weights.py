@@ -160,7 +160,11 @@ class NotThere(Problem):
 
 
 def locate(name: str) -> Path:
-    """Return the weights' file for a file, its folder, or a model on the hub."""
+    """Return the weights' file for a file, its folder, or a model on the hub.
+
+    Missing files are downloaded, with the hub's own progress. Without a network, those that were
+    downloaded before are taken.
+    """
     path = Path(name).expanduser()
     if path.is_dir():
         path /= WEIGHTS
@@ -171,14 +175,6 @@ def locate(name: str) -> Path:
         return path
     if path.suffix or path.is_absolute() or name.startswith(".") or name.count("/") > 1:
         raise Problem(f"there is no folder or file {name}: name one, or a model on the hub")
-    return _from_hub(name)
-
-
-def _from_hub(name: str) -> Path:
-    """Return the hub's model, after downloading what is missing, with the hub's own progress.
-
-    Without a network, return what was downloaded before.
-    """
     from huggingface_hub import errors, snapshot_download
 
     unknown = (

@@ -57,11 +57,11 @@ class _ExplorerHandler(BaseHTTPRequestHandler):
         path = self._find_path()
         if path == "/":
             start = {**self.server.start, "key": self.server.key}
-            self._send(200, "text/html", make_page(start).encode())
+            self._send(200, "text/html", make_page(start))
         elif path == "/version":
-            self._send_json({"version": self.server.version()})
+            self._send(200, "application/json", json.dumps({"version": self.server.version()}))
         elif path:
-            self._send(404, "text/plain", b"There is nothing here.")
+            self._send(404, "text/plain", "There is nothing here.")
 
     def do_POST(self) -> None:
         """Answer a question."""
@@ -71,10 +71,11 @@ class _ExplorerHandler(BaseHTTPRequestHandler):
             size = min(int(self.headers.get("Content-Length", 0)), MOST_ASKED)
             asked = json.loads(self.rfile.read(size))
         except ValueError:
-            self._send(400, "text/plain", b"This is not a question.")
+            self._send(400, "text/plain", "This is not a question.")
             return
         with self.server.one:  # one worker after the other
-            self._send_json(self.server.ask(asked if isinstance(asked, dict) else {}))
+            answer = self.server.ask(asked if isinstance(asked, dict) else {})
+        self._send(200, "application/json", json.dumps(answer))
 
     def _find_path(self) -> str:
         """Return what is asked for, or refuse it and return "" without the right name and key.
@@ -87,13 +88,11 @@ class _ExplorerHandler(BaseHTTPRequestHandler):
         right = secrets.compare_digest(given, self.server.key.encode())
         if right and self.headers.get("Host") == host:
             return path
-        self._send(403, "text/plain", b"Open the address that the command has printed.")
+        self._send(403, "text/plain", "Open the address that the command has printed.")
         return ""
 
-    def _send_json(self, data: dict[str, Any]) -> None:
-        self._send(200, "application/json", json.dumps(data).encode())
-
-    def _send(self, status: int, kind: str, body: bytes) -> None:
+    def _send(self, status: int, kind: str, text: str) -> None:
+        body = text.encode()
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))

@@ -147,7 +147,14 @@ def read(file: Path, family: Family) -> Model:
     floats = {name: tensor for name, tensor in found.items() if tensor.is_floating_point()}
     tensors = {name: t.float() for name, t in floats.items() if not BUFFERS.search(name)}
     network = _configure(file, settings, family, len(tensors))
-    return _complete(family, network, tensors, _read_tokenizer(file), str(file))
+    words = file.with_name(TOKENIZER)
+    if not words.is_file():
+        raise Problem(f"there is no {TOKENIZER} in {file.parent}: get it, with the weights")
+    try:
+        tokenizer = Tokenizer.from_file(str(words))
+    except Exception as error:  # the library has no type of its own for it
+        raise Problem(f"{words} is not a tokenizer: get it again") from error
+    return _complete(family, network, tensors, tokenizer, str(file))
 
 
 def _read_settings(file: Path, family: Family) -> dict[str, Any]:
@@ -206,16 +213,6 @@ def _empty(family: Family, config: Any) -> Any:
     """Return the model of transformers without numbers, which would only be thrown away."""
     with torch.device("meta"):
         return getattr(transformers, family.network)(config)
-
-
-def _read_tokenizer(weights: Path) -> Tokenizer:
-    file = weights.with_name(TOKENIZER)
-    if not file.is_file():
-        raise Problem(f"there is no {file.name} in {file.parent}: get it, with the weights")
-    try:
-        return Tokenizer.from_file(str(file))
-    except Exception as error:  # the library has no type of its own for it
-        raise Problem(f"{file} is not a tokenizer: get it again") from error
 
 
 def _complete(
