@@ -8,7 +8,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,11 +100,6 @@ def _has_smaller_mask(tried: Tried) -> bool:
     return mask.ndim < first.ndim or mask.shape[-2:-1] != (rows,)
 
 
-def _has_other_axis(tried: Tried) -> bool:
-    axis = tried.arguments.get("axis", -1)
-    return axis not in (-1, _first(tried).ndim - 1)
-
-
 def _has_no_room(tried: Tried) -> bool:
     """Return whether a sequence takes at least every position of its model."""
     params, arguments = tried.arguments.get("params"), tried.arguments
@@ -141,7 +135,7 @@ FIXED: Mapping[str, Holds] = {
     "two_batch_axes": lambda one: len(lead(one)) > 1,
     "several_sequences": lambda one: math.prod(lead(one)) > 1,
     "one_batch_axis": lambda one: len(lead(one)) == 1 and length(one) > 0,
-    "axis": _has_other_axis,
+    "axis": lambda one: one.arguments.get("axis", -1) not in (-1, _first(one).ndim - 1),
     "smaller_mask": _has_smaller_mask,
     "later_chunk": lambda one: _chunk(one) > 0,
     "later_token": lambda one: _chunk(one) > 0 and _new(one) == 1,
@@ -154,13 +148,13 @@ FIXED: Mapping[str, Holds] = {
 }
 
 
-def _is_zero(tried: Tried, name: str) -> bool:
-    value = tried.arguments.get(name)
+def _is_zero(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 
 
-def _is_given(tried: Tried, name: str) -> bool:
-    return tried.arguments.get(name) is not None
+def _number(met: Iterable[bool]) -> frozenset[int]:
+    """Return the numbers of the cases that meet something."""
+    return frozenset(number for number, holds in enumerate(met) if holds)
 
 
 class Outcomes:
@@ -174,23 +168,19 @@ class Outcomes:
         self.all = whole(tried)
         telling = {one.key for one in tried if one.telling}
         failing = {one.check for one in self.all if not one.right}
-        self.right = self.find(lambda one: one.right)
-        self.wrong = self.find(lambda one: not one.right)
-        self.telling = self.find(lambda one: one.right and one.key in telling)
-        self.alike = self.find(lambda one: one.check in failing)
-
-    def find(self, holds: Holds) -> frozenset[int]:
-        """Return the cases of which this holds."""
-        return frozenset(number for number, one in enumerate(self.all) if holds(one))
+        self.right = _number(one.right for one in self.all)
+        self.wrong = _number(not one.right for one in self.all)
+        self.telling = _number(one.right and one.key in telling for one in self.all)
+        self.alike = _number(one.check in failing for one in self.all)
 
     def condition(
-        self, kind: str, holds: Holds, id: str = "", tries: int = 1, **words: Any
+        self, kind: str, met: Iterable[bool], id: str = "", tries: int = 1, **words: Any
     ) -> Condition:
-        """Return a condition with the words of the table's entry."""
+        """Return a condition with the words of the table's entry. met: whether each case does."""
         entry = {"other": OTHERS, "hint": SHAPES, **TABLE[kind]}
         this, other, hint = (entry[name].format(**words) for name in ("this", "other", "hint"))
         axes, both = entry.get("axes", False), entry.get("both", False)
-        tries, having = AXES if axes else tries, self.find(holds)
+        tries, having = AXES if axes else tries, _number(met)
         return Condition(id or kind, this, other, hint, having, tries, axes, both)
 
     def chance(self, one: Condition) -> float:
@@ -216,14 +206,15 @@ def _list_plain(outcomes: Outcomes, takes: Sequence[str]) -> list[Condition]:
     found = []
     for name in names:
         if name != "axis":  # 0 is an axis like others
-            holds = partial(_is_zero, name=name)
-            zero = outcomes.condition("is_zero", holds, f"{name}_is_zero", name=name)
+            met = (_is_zero(one.arguments.get(name)) for one in outcomes.all)
+            zero = outcomes.condition("is_zero", met, f"{name}_is_zero", name=name)
             found.append(replace(zero, both=name in options))
     first = next(iter(takes), "")
-    found += [outcomes.condition(kind, holds, name=first) for kind, holds in FIXED.items()]
+    for kind, holds in FIXED.items():
+        found.append(outcomes.condition(kind, map(holds, outcomes.all), name=first))
     for name in options:
-        holds = partial(_is_given, name=name)
-        found.append(outcomes.condition("with", holds, f"with_{name}", name=name))
+        met = (one.arguments.get(name) is not None for one in outcomes.all)
+        found.append(outcomes.condition("with", met, f"with_{name}", name=name))
     every = outcomes.right | outcomes.wrong
     return found + [
         replace(one, id=f"not_{one.id}", this=one.other, other=one.this, having=every - one.having)
@@ -239,12 +230,8 @@ def _list_limits(outcomes: Outcomes) -> Iterator[Condition]:
         right = [count(one) for one in outcomes.all if one.right]
         wrong = min((count(one) for one in outcomes.all if not one.right), default=0)
         if len(right) > NEEDED and 1 < max(right) < wrong:
-            holds = partial(_is_above, count=count, limit=max(right))
-            yield outcomes.condition(kind, holds, id, wrong=wrong, right=max(right))
-
-
-def _is_above(tried: Tried, count: Callable[[Tried], int], limit: int) -> bool:
-    return count(tried) > limit
+            met = (count(one) > max(right) for one in outcomes.all)
+            yield outcomes.condition(kind, met, id, wrong=wrong, right=max(right))
 
 
 def _list_equal_sizes(outcomes: Outcomes) -> Iterator[Condition]:
@@ -255,13 +242,9 @@ def _list_equal_sizes(outcomes: Outcomes) -> Iterator[Condition]:
     pairs = list(itertools.combinations(sorted(set.intersection(set(WORDS), *numbers)), 2))
     for a, b in pairs:
         for kind, least in (("equal", 0), ("equal_above_1", 2)):
-            holds = partial(_are_equal, a=a, b=b, least=least)
+            met = (one.sizes[a] == one.sizes[b] >= least for one in outcomes.all)
             id, words = kind.replace("equal", f"{a}_is_{b}"), {"one": WORDS[a], "two": WORDS[b]}
-            yield outcomes.condition(kind, holds, id, 2 * len(pairs), **words)
-
-
-def _are_equal(tried: Tried, a: str, b: str, least: int) -> bool:
-    return bool(tried.sizes[a] == tried.sizes[b] >= least)
+            yield outcomes.condition(kind, met, id, 2 * len(pairs), **words)
 
 
 def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
