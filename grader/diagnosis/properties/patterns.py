@@ -65,10 +65,6 @@ def _other_axes(pair: Pair) -> bool:
     return any(pair.alike(pair.got.transpose(order), pair.expected) for order in orders)
 
 
-def _reshaped(pair: Pair) -> bool:
-    return not pair.same_shape and pair.alike(pair.expected.ravel(), pair.got.ravel())
-
-
 def _unit_rows(pair: Pair) -> bool | None:
     divided = pair.expected / np.linalg.norm(pair.expected, axis=-1, keepdims=True)
     return pair.alike(divided, pair.got) and (pair.got.shape[-1] > 1 or None)
@@ -293,7 +289,10 @@ def _patterns(
 WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
     *_patterns("swapped_axes", _becomes(lambda x: np.swapaxes(x, -1, -2))),
     *_patterns("other_axes", _other_axes),
-    *_patterns("reshaped", _reshaped),
+    *_patterns(
+        "reshaped",
+        lambda pair: not pair.same_shape and pair.alike(pair.expected.ravel(), pair.got.ravel()),
+    ),
     factor,
     *_patterns("exponential", _becomes(np.exp)),
     *_patterns("logarithm", lambda pair: pair.alike(np.exp(pair.got), pair.expected)),
