@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch.optim.adamw import adamw
 
-from grader.answer_key.reference import Array, Floats, Params, _cross_entropy, _ids
+from grader.answer_key.reference import Array, Floats, Params, _array, _cross_entropy, _ids
 from grader.steps.tree import leaves, map_leaves, named_leaves
 
 Tree = Any
@@ -289,8 +289,7 @@ def sample_batch(stream: Array, length: int, starts: Array) -> NDArray[np.int64]
     if not bool(fits.all()):
         raise ValueError("starts must leave room for length + 1 tokens in the stream")
     windows = tokens.unfold(0, length + 1, 1)
-    chosen: NDArray[np.int64] = windows[first].numpy().copy()
-    return chosen
+    return _array(windows[first])
 
 
 def train_step(

@@ -14,7 +14,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grader.checks.compare import Broken, WrongResult, WrongValue, not_numbers
 from grader.checks.laws.cases import Case, Witness
@@ -35,10 +34,6 @@ from grader.steps.registry import KitError, Step
 DECIMALS = 2
 # Arguments that hold tokens. They are int64 or int32, so every other case has int32.
 TOKENS = {"tokens", "targets", "prompt", "random_ids", "stream"}
-
-
-def _narrow(array: NDArray[Any]) -> NDArray[Any]:
-    return array.astype(np.int32) if array.dtype == np.int64 else array
 
 
 class Given:
@@ -84,8 +79,8 @@ class Given:
         draw = Draw(*key, decimals=self.decimals, words=self.words)
         arguments = build(draw, **sizes)
         if number % 2:
-            tokens = TOKENS & {*arguments}
-            arguments |= {name: map_arrays(arguments[name], _narrow) for name in tokens}
+            tokens = {name: arguments[name] for name in TOKENS & {*arguments}}
+            arguments |= map_arrays(tokens, lambda array: array.astype(np.int32))
         arguments = map_arrays(arguments, freeze)
         return Case(arguments, sizes, self.expect, chance=self.chance)
 

@@ -290,21 +290,15 @@ def nothing_moves(
         try:
             compare(first.got, changed[-1])
         except Broken:
-            _ask_surely(function, case, first.got)
+            again, before = (
+                digest(list(map(as_array, leaves(value))))
+                for value in (function(**case.arguments), first.got)
+            )
+            if again != before:  # then nothing is known of the change
+                told = "The same call returned something else when it was made again."
+                raise Broken(told) from None
             raise
     values_are_right(function, case, first, changed[:stored] if case.is_stored else changed)
-
-
-def _ask_surely(function: Function, case: Case, before: Any) -> None:
-    """Raise Broken if the same call now gives something else: then nothing is known of the change.
-
-    before: what the case's own arguments gave.
-    """
-    again, first = (
-        digest(list(map(as_array, leaves(value)))) for value in (function(**case.arguments), before)
-    )
-    if again != first:
-        raise Broken("The same call returned something else when it was made again.") from None
 
 
 def have_one_form(right: Any, one: Any) -> bool:
