@@ -127,12 +127,11 @@ def _serve(exam: Exam, held: Mapping[str, bool] | None, channel: Connection) -> 
             raise KitError("hidden inputs come from a secret, and this exam has no key of it")
         isolation = probe.isolation_for_grading(exam.isolation, registry.limits, held)
         with Sandboxes(isolation, registry.limits) as sandboxes:
-            trusted = sandboxes.trusted
 
             @functools.cache
             def grader_of(seed: int, key: str) -> grading.Grader:
                 return grading.make_grader(
-                    *(registry, trusted, exam.suite, seed, steps), key=key, full=exam.full
+                    *(registry, sandboxes.trusted, exam.suite, seed, steps), key=key, full=exam.full
                 )
 
             grader_of(exam.seed, exam.key)
@@ -143,8 +142,6 @@ def _serve(exam: Exam, held: Mapping[str, bool] | None, channel: Connection) -> 
                 data = _receive(channel)
                 submission, grader = Submission(**data["work"]), grader_of(*data["round"])
                 with sandboxes.next() as host:
-                    host.deadline = time.monotonic() + registry.limits.submission_seconds
-                    trusted.deadline = host.deadline
                     grader.bench.begin_anew(host)
                     if judged and is_spent(first):  # this submission needs what others have left
                         _send(channel, {"refused": ""})
@@ -176,7 +173,9 @@ class Sandboxes(contextlib.AbstractContextManager["Sandboxes"]):
 
     @contextlib.contextmanager
     def next(self) -> Iterator[Host]:
-        """Yield the sandbox for the next submission."""
+        """Yield the sandbox for the next submission, whose time begins now, here and there."""
+        until = time.monotonic() + self.host.limits.submission_seconds
+        self.host.deadline = self.trusted.deadline = until
         yield self.host
         self.served += 1
         if self.host.upset or self.served >= self.turns:

@@ -1,5 +1,6 @@
 """Judge processes: one that is lost is replaced, one that cannot judge says why."""
 
+import math
 import os
 import signal
 import threading
@@ -214,6 +215,7 @@ def test_sandbox_serves(monkeypatch, steps, held, upset, turns, sandboxes):
     with judge.Sandboxes(Counted(held), steps.limits) as found:
         for turn in range(turns):
             with found.next() as host:
+                assert time.monotonic() < host.deadline == found.trusted.deadline < math.inf
                 used.append(host)
                 host.upset = turn in upset
     assert len({id(host) for host in used}) == sandboxes
