@@ -21,6 +21,7 @@ from grader.report.records import CheckVerdict, Code, Evidence, Status
 from grader.steps.registry import Check, KitError, Limits, Step, load
 from grader.steps.tree import map_leaves
 
+UNUSABLE = "The check cannot work with what {} returned: look at its shape and type."
 UNTOLD = (Status.SKIPPED, Status.NOT_ATTEMPTED)
 MOST_LINES = 30  # of a student's own code
 MAX_WIDTH = 160
@@ -122,8 +123,7 @@ class FailureReporter:
             case KitError() | SandboxError() as error:
                 raise KitError(f"the check {check.id} cannot be run: {error}") from error
             case _:  # a result can be anything at all, however careful the checks are
-                look = "look at its shape and type"
-                message = f"The check cannot work with what {check.function} returned: {look}."
+                message = UNUSABLE.format(check.function)
         evidence = self._call(failed) if isinstance(failed.error, (TimedOut, Died)) else None
         return self.make(check, status, message, evidence=evidence)
 

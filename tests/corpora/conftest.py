@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from grader.engine import messages
+from grader.engine import failures
 from grader.engine.grading import make_grader
 from tests.conftest import SEED
 
@@ -30,7 +30,7 @@ def no_check_breaks_down(monkeypatch):
             broken.append(name)
             return super().format(name)
 
-    monkeypatch.setattr(messages, "UNUSABLE", Noted(messages.UNUSABLE))
+    monkeypatch.setattr(failures, "UNUSABLE", Noted(failures.UNUSABLE))
     yield
     assert broken == []
 
