@@ -1,10 +1,16 @@
-"""Say why a step's functions fail: a known mistake, a failing function, or a pattern."""
+"""Say why a step's functions fail: a known mistake, a failing function, or a pattern.
 
-from collections.abc import Collection, Sequence
+Also draw the map of influence of each of them, if it shows something. It is drawn in a worker of
+its own, so it cannot change a verdict or a cause.
+"""
+
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
+from grader.checks.laws.influence import Moves
 from grader.diagnosis.calls import Log, Symptoms
 from grader.diagnosis.library import Library, Suspect
 from grader.diagnosis.lookup import look_up
@@ -20,9 +26,14 @@ from grader.diagnosis.properties.experiments import (
 from grader.diagnosis.properties.facts import describe_wrong
 from grader.diagnosis.search import Replay, diagnose
 from grader.engine.bench import Attempt, Bench, Trial
+from grader.isolation.client import CallFailed
 from grader.isolation.survey import survey
-from grader.report.records import PROPERTY, CheckVerdict, Diagnosis, Status
+from grader.report.influences import findings, of_kind
+from grader.report.records import PROPERTY, CheckVerdict, Diagnosis, Influence, Status
 from grader.steps.registry import Check, Function
+
+SECONDS = 5.0  # seconds for all maps of a step, which are not worth a wait
+TRIED = "Another call, with small inputs."
 
 
 def with_causes(
@@ -141,3 +152,55 @@ def _blame_called(source: str, function: str, failing: Collection[str]) -> Diagn
 def _wrong(verdict: CheckVerdict) -> bool:
     """Return whether a cause can be searched for."""
     return verdict.status in (Status.FAILED, Status.ERROR)
+
+
+def telling(function: Callable[..., Any], maps: Sequence[Moves]) -> Influence | None:
+    """Return the first of the maps in which something leaks or is missing."""
+    for one in maps:
+        found = one.draw(function)
+        if findings(found):
+            return found
+    return None
+
+
+def with_maps(trial: Trial) -> list[CheckVerdict]:
+    """Return a trial's verdicts, with a map at each function's first failure if it shows something.
+
+    In a visible suite the map is part of the evidence. Elsewhere the message describes it in words,
+    with positions only.
+    """
+    from grader.checks.influence_inputs import mapped, maps_of  # only if something failed
+
+    bench, visible = trial.bench, trial.bench.shows
+    shown, failures = list(trial.verdicts), _first_failures(trial.verdicts, visible)
+    maps = maps_of(trial.attempt.step)
+    if maps.keys().isdisjoint(failures):
+        return shown
+    with suppress(CallFailed), Trial(bench, trial.attempt, SECONDS) as again:
+        for name, number in failures.items():
+            with suppress(Exception):  # a map must not cost a verdict
+                found = telling(mapped(again.student, name), maps.get(name, ()))
+                if found is not None:
+                    found = replace(found, how=f"{TRIED} {found.how}".strip())
+                    shown[number] = _with_map(shown[number], found, visible)
+    return shown
+
+
+def _first_failures(verdicts: Sequence[CheckVerdict], visible: bool) -> dict[str, int]:
+    """Return, for each function, the index of the first failure that can have a map."""
+    found: dict[str, int] = {}
+    for number, verdict in enumerate(verdicts):
+        if verdict.status is Status.FAILED and (verdict.evidence or not visible):
+            found.setdefault(verdict.function, number)
+    return found
+
+
+def _with_map(verdict: CheckVerdict, influence: Influence, visible: bool) -> CheckVerdict:
+    """Return the verdict with the map, or with its words in a suite that shows no evidence."""
+    if not visible:
+        words = [verdict.message, influence.how, *findings(influence, amounts=False)]
+        return replace(verdict, message=" ".join(words))
+    evidence = verdict.evidence
+    if evidence is None or (evidence.influence and not of_kind(influence, "leak")):
+        return verdict  # the law has drawn the leak that it found, and this map shows none
+    return replace(verdict, evidence=replace(evidence, influence=influence))

@@ -12,9 +12,8 @@ from grader.diagnosis.calls import Log
 from grader.diagnosis.library import Library
 from grader.engine import messages
 from grader.engine.bench import Attempt, Bench, Trial
-from grader.engine.causes import with_causes
+from grader.engine.causes import with_causes, with_maps
 from grader.engine.earlier_steps import find_below, find_imported
-from grader.engine.influence_maps import with_maps
 from grader.intake.submission import Submission
 from grader.isolation import Host, Process
 from grader.isolation.client import Program

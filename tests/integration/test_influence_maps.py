@@ -14,10 +14,10 @@ from grader.checks.compare import Broken
 from grader.checks.influence_inputs import CALLS, MAPS, mapped, maps_of
 from grader.checks.laws import Case, future_does_not_matter, prefix_gives_the_same
 from grader.checks.laws.influence import Moves, Nudge, everything, own, past
-from grader.engine import influence_maps
+from grader.engine import causes
 from grader.engine.bench import Trial
+from grader.engine.causes import TRIED, telling
 from grader.engine.grading import make_grader
-from grader.engine.influence_maps import TRIED, telling
 from grader.report.grids import influence_grid
 from grader.report.html.page import page
 from grader.report.influences import findings, kind
@@ -194,7 +194,7 @@ def mistake(name):
 
 
 def test_nothing_is_drawn_of_code_that_passes(judge, monkeypatch):
-    monkeypatch.setattr(influence_maps, "Trial", None)  # what would draw stumbles over it
+    monkeypatch.setattr(causes, "Trial", None)  # what would draw stumbles over it
     verdict = judge("5", read(FAIR, STEPS[4])[0].source)
     assert verdict.status is Status.PASSED
     assert maps_in(verdict) == []
@@ -203,7 +203,7 @@ def test_nothing_is_drawn_of_code_that_passes(judge, monkeypatch):
 def test_without_time_there_is_no_map_and_the_verdict_is_the_same(judge, monkeypatch):
     source = mistake("mask_window_off_by_k_self").source
     drawn = judge("5", source)
-    monkeypatch.setattr(influence_maps, "SECONDS", 0.0)
+    monkeypatch.setattr(causes, "SECONDS", 0.0)
     plain = judge("5", source)
     assert maps_in(plain) == []
     told = [[(c.status, c.diagnosis, c.message) for c in v.checks] for v in (plain, drawn)]
@@ -336,7 +336,7 @@ def test_failing_calls_are_passed_over(host, steps):
     attempt = grader.attempt(submission, step, grader.right)
     trial = Trial(grader.bench, attempt)
     trial.verdicts = verdicts
-    shown = influence_maps.with_maps(trial)
+    shown = causes.with_maps(trial)
     told = {verdict.function for verdict in shown if TRIED in verdict.message}
     assert told == {"masked_self_attention"}
 
