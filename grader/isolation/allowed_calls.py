@@ -111,8 +111,10 @@ def program(machine: str = "") -> bytes:
     Raise KeyError for an unknown name.
     """
     chosen = MACHINES[machine or platform.machine()]
-    parts = [_code(LOAD, AUDIT), _code(EQUAL, chosen.audit, 1, 0), _code(RETURN, KILL)]
-    parts += [_code(LOAD, NUMBER), _code(AT_LEAST, X32, 0, 1), _code(RETURN, KILL)]
+    parts = [
+        *(_code(LOAD, AUDIT), _code(EQUAL, chosen.audit, 1, 0), _code(RETURN, KILL)),
+        *(_code(LOAD, NUMBER), _code(AT_LEAST, X32, 0, 1), _code(RETURN, KILL)),
+    ]
     for name, number in chosen.calls.items():
         if name not in KEPT_FOR:
             parts.append(_allow(number))
@@ -121,6 +123,6 @@ def program(machine: str = "") -> bytes:
         body = _code(LOAD, ARGUMENTS + 8 * argument)  # its lower half
         body += b"".join(map(_allow, values)) + _code(RETURN, FAIL | errno.EPERM)
         parts.append(_code(EQUAL, number, 0, len(body) // _INSTRUCTION.size) + body)
-    parts += [_code(EQUAL, CLONE3, 1, 0), _code(AT_LEAST, NEWEST + 1, 0, 1)]
-    parts += [_code(RETURN, FAIL | errno.ENOSYS), _code(RETURN, FAIL | errno.EPERM)]
-    return b"".join(parts)
+    unknown = _code(EQUAL, CLONE3, 1, 0) + _code(AT_LEAST, NEWEST + 1, 0, 1)
+    unknown += _code(RETURN, FAIL | errno.ENOSYS)
+    return b"".join(parts) + unknown + _code(RETURN, FAIL | errno.EPERM)

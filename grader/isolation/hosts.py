@@ -162,9 +162,11 @@ class Host:
         descriptor = theirs.fileno()
         windows = sys.platform == "win32"
         inside, limits = self.isolation, self.limits
-        program = [inside.python, "-s", "-S", "-B", inside.program]
-        program += ["share" if windows else mode, str(descriptor), inside.packages]
-        program += [str(limits.memory_mib), str(limits.step_seconds), inside.walls()]
+        program = [
+            *(inside.python, "-s", "-S", "-B", inside.program),
+            *("share" if windows else mode, str(descriptor), inside.packages),
+            *(str(limits.memory_mib), str(limits.step_seconds), inside.walls()),
+        ]
         process = subprocess.Popen(
             inside.command(program),
             env=inside.environment(self.folder),

@@ -55,10 +55,12 @@ class Probe:
 
     def paths(self) -> list[str]:
         """Return paths of the judge and the host: hidden checks, submissions, processes."""
-        paths = [self.folder, self.folder / self.token, ROOT, ROOT / "solutions", PROGRAM]
-        paths += [Path.home(), Path("/etc"), Path("/etc/passwd"), Path(sys.executable).parent]
-        paths += [Path(path) for path in sys.path if path.endswith("-packages")]
-        paths += [Path(f"/proc/{pid}/environ") for pid in (1, os.getpid())]
+        paths = [
+            *(self.folder, self.folder / self.token, ROOT, ROOT / "solutions", PROGRAM),
+            *(Path.home(), Path("/etc"), Path("/etc/passwd"), Path(sys.executable).parent),
+            *(Path(path) for path in sys.path if path.endswith("-packages")),
+            *(Path(f"/proc/{pid}/environ") for pid in (1, os.getpid())),
+        ]
         return [str(path) for path in paths if path.exists()]
 
 

@@ -88,10 +88,13 @@ class World:
 
     def readable(self) -> list[Path]:
         """Return all readable paths, with the standard library entry by entry."""
-        inside = [path for path in self.library.iterdir() if path.name not in FOREIGN]
-        cache_of_loader = [path for path in [Path("/etc/ld.so.cache")] if path.exists()]
-        others = [self.python, *self.modules, *self.numpy, *self.shared, self.loader]
-        return [*inside, *others, *cache_of_loader, Path(os.devnull)]
+        cache_of_loader = Path("/etc/ld.so.cache")
+        return [
+            *(path for path in self.library.iterdir() if path.name not in FOREIGN),
+            *(self.python, *self.modules, *self.numpy, *self.shared, self.loader),
+            *([cache_of_loader] if cache_of_loader.exists() else []),
+            Path(os.devnull),
+        ]
 
     def in_memory(self) -> Iterator[Path]:
         """Yield all files that may lie in a worker's memory as they do on the disk."""
@@ -210,9 +213,8 @@ class Bubblewrap(Isolation):
         return [bwrap, *self._namespaces(), *self._mounts(), "--", *program]
 
     def _namespaces(self) -> Iterator[str]:
-        yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
-        for kind in ("ipc", "pid", "net", "uts", "cgroup-try"):
-            yield f"--unshare-{kind}"
+        unshared = (f"--unshare-{kind}" for kind in ("ipc", "pid", "net", "uts", "cgroup-try"))
+        yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL", *unshared)
         yield from ("--hostname", "sandbox", "--clearenv")
         if self.root:  # given up by the program itself when it has changed its user
             yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")

@@ -76,8 +76,8 @@ def read_cells(source: str) -> Iterator[Cell]:
         statements, commands, (broken, at) = parse(lines[first:end])
         for statement in statements:
             ast.increment_lineno(statement, first)
-        left_out = [number + first for number in commands]
-        yield Cell(statements, tags, left_out, (broken and broken + first, at and at + first), end)
+        gives_up = broken and broken + first, at and at + first
+        yield Cell(statements, tags, [first + n for n in commands], gives_up, end)
 
 
 def _parse_together(
@@ -162,10 +162,9 @@ def _find_margin(lines: Sequence[str], at: int) -> int:
         line = lines[number - 1]
         word = line.replace(":", " ").split(None, 1)[0] if line.strip() else ""
         if word and line[0] not in " \t#)]}" and word not in _CONTINUES:
-            above = number
-            while above > 1 and lines[above - 2].startswith("@"):
-                above -= 1
-            return above
+            while number > 1 and lines[number - 2].startswith("@"):
+                number -= 1
+            return number
     return 1
 
 
