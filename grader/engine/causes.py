@@ -156,11 +156,7 @@ def _wrong(verdict: CheckVerdict) -> bool:
 
 def telling(function: Callable[..., Any], maps: Sequence[Moves]) -> Influence | None:
     """Return the first of the maps in which something leaks or is missing."""
-    for one in maps:
-        found = one.draw(function)
-        if findings(found):
-            return found
-    return None
+    return next(filter(findings, (one.draw(function) for one in maps)), None)
 
 
 def with_maps(trial: Trial) -> list[CheckVerdict]:
@@ -172,8 +168,10 @@ def with_maps(trial: Trial) -> list[CheckVerdict]:
     from grader.checks.influence_inputs import mapped, maps_of  # only if something failed
 
     bench, visible = trial.bench, trial.bench.shows
-    shown, failures = list(trial.verdicts), _first_failures(trial.verdicts, visible)
-    maps = maps_of(trial.attempt.step)
+    shown, maps, failures = list(trial.verdicts), maps_of(trial.attempt.step), dict[str, int]()
+    for number, verdict in enumerate(shown):
+        if verdict.status is Status.FAILED and (verdict.evidence or not visible):
+            failures.setdefault(verdict.function, number)
     if maps.keys().isdisjoint(failures):
         return shown
     with suppress(CallFailed), Trial(bench, trial.attempt, SECONDS) as again:
@@ -184,15 +182,6 @@ def with_maps(trial: Trial) -> list[CheckVerdict]:
                     found = replace(found, how=f"{TRIED} {found.how}".strip())
                     shown[number] = _with_map(shown[number], found, visible)
     return shown
-
-
-def _first_failures(verdicts: Sequence[CheckVerdict], visible: bool) -> dict[str, int]:
-    """Return, for each function, the index of the first failure that can have a map."""
-    found: dict[str, int] = {}
-    for number, verdict in enumerate(verdicts):
-        if verdict.status is Status.FAILED and (verdict.evidence or not visible):
-            found.setdefault(verdict.function, number)
-    return found
 
 
 def _with_map(verdict: CheckVerdict, influence: Influence, visible: bool) -> CheckVerdict:
