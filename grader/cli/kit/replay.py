@@ -30,20 +30,18 @@ def replay(graded: Path, student: str, json_file: Path | None, html_file: Path |
     """
     with Gradebook(graded) as book:
         found, submission = next(book.graded(student=student), None), book.handed_in(student)
-        if found is None:
-            raise Problem(f"there is no {student!r} in {book.path}")
-        if not submission.files:
-            raise Problem(f"nothing of {student!r} was graded")
         exam, secret = book.exam(), book.secret()
-    if exam.suite == "hidden":
-        need_torch()
+    if found is None:
+        raise Problem(f"there is no {student!r} in {book.path}")
+    if (before := found.report) is None:
+        raise Problem(f"nothing of {student!r} was graded")
     if exam.suite == "hidden" and secret is not None:
+        need_torch()
         seed = found.round or 0
         exam = replace(exam, seed=seed, key=derive_key(secret, seed))
     kit, exam = exam.kit, replace(exam, kit=kit_digest())
-    before = found.report
-    unread = [step for step in before.steps if not step.gradable] if before else []
-    submission = replace(submission, refused={step.step: step.message for step in unread})
+    unread = {step.step: step.message for step in before.steps if not step.gradable}
+    submission = replace(submission, refused=unread)
     printer, name = Printer(), one_line(student, 60)
     printer.line(f"nopeek: {exam.suite} checks on the work of {name}, as graded\n", "bold")
     try:
@@ -60,10 +58,9 @@ def replay(graded: Path, student: str, json_file: Path | None, html_file: Path |
         if verdict.checks and verdict.points < verdict.max_points:
             printer.step(verdict)
     is_same = verdicts_of(found) == verdicts_of(replace(found, report=report))
-    if before is not None:
-        points = f"{before.score:g} of {before.max_score:g} points"
-        other = f"This is not what was graded: it was {points} then."
-        click.echo(f"\nThis is what was graded: {points}." if is_same else f"\n{other}")
+    points = f"{before.score:g} of {before.max_score:g} points"
+    other = f"This is not what was graded: it was {points} then."
+    click.echo(f"\nThis is what was graded: {points}." if is_same else f"\n{other}")
     if kit != exam.kit:
         click.echo("The kit has changed since; grade the class again to see whose points change.")
     write_report(report, json_file, html_file)
