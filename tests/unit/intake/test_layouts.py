@@ -4,7 +4,7 @@ import pytest
 
 from grader.intake import entries as intake
 from grader.intake.platform_names import LAYOUTS, METADATA, Download, find_download, name_submitters
-from tests.support.handed_in import FILE, source, write
+from tests.support.handed_in import FILE, source, spread, write
 
 # Names in a download -> each student's id, number, login, name, and the names that are read.
 DOWNLOADS = {
@@ -80,24 +80,17 @@ def test_example_is_read(layout):
 
 
 @pytest.mark.parametrize(
-    ("names", "counts"),
+    ("name", "times"),
     [
-        (
-            [
-                f"104-88 - Ann Lee - Mar {day}, 2026 {hour}/{FILE}"
-                for day, hour in (("4", "926 PM"), ("5", "1226 AM"), ("4", "1159 PM"))
-            ],
-            "Mar 5, 2026 1226 AM",
-        ),
-        ([f"L_a_attempt_2026-03-{day}-21-26-10_{FILE}" for day in ("04", "11", "09")], "03-11"),
+        ("104-88 - Ann Lee - Mar {}/", ("4, 2026 926 PM", "5, 2026 1226 AM", "4, 2026 1159 PM")),
+        ("L_a_attempt_2026-03-{}-21-26-10_", ("04", "11", "09")),
     ],
 )
-def test_latest_attempt_counts(steps, tmp_path, names, counts):
-    for name in names:
-        write(tmp_path / name)
-        (tmp_path / name).write_text("right" if counts in name else "wrong", encoding="utf-8")
+def test_latest_attempt_counts(steps, tmp_path, name, times):
+    texts = {f"{name.format(time)}{FILE}": time for time in times}
+    spread(tmp_path, texts)
     (entry,) = intake.list_class(tmp_path).entries
-    assert intake.read(entry, steps).sources == {"step02_scores": "right"}
+    assert intake.read(entry, steps).sources == {"step02_scores": times[1]}
 
 
 YAML = """---

@@ -57,96 +57,49 @@ def answer(found, step=STEP):
 
 # Which cell counts, and what it is worth after all cells have run as in a kernel.
 
-RIGHT, OLD = SCORES.format("'right'"), SCORES.format("'old'")
+RIGHT, OLD, SEVEN = (SCORES.format(value) for value in ("'right'", "'old'", 7))
 TWICE = "def twice(f):\n    return lambda *a: 2 * f(*a)\n"
 WRAPPED = "attention_scores = twice(attention_scores)\n"
+LATER = "    attention_scores = lambda q, k: 14\n"
 TAG = "attention_scores"
+FIRST = "cell 1: this attention_scores counts; it is also in cell 2"
+SECOND = "cell 2: this attention_scores counts; it is also in cell 1"
+OPEN = "line 2: this is not valid Python"
 # The cells -> what the function returns, and a part of the warning, if there is one.
 CHOSEN = {
-    "by grade_id, wherever it stands": (
-        [code(RIGHT, TAG), SCORES.format("'trial'")],
-        "right",
-        "cell 1: this attention_scores counts; it is also in cell 2",
-    ),
-    "by the step's grade_id": (
-        [code(RIGHT, STEP), SCORES.format("'trial'")],
-        "right",
-        "cell 1: this attention_scores counts",
-    ),
-    "the last of two with the grade_id": (
-        [code(OLD, TAG), code(RIGHT, TAG)],
-        "right",
-        "cell 2: this attention_scores counts; it is also in cell 1",
-    ),
-    "the last by name where nothing has a grade_id": (
-        [OLD, RIGHT],
-        "right",
-        "cell 2: this attention_scores counts; it is also in cell 1",
-    ),
-    "by name where the grade_id is gone": (
-        [code("def linear(): pass\n", "linear"), RIGHT],
-        "right",
-    ),
+    "by grade_id, wherever it stands": ([code(RIGHT, TAG), OLD], "right", FIRST),
+    "by the step's grade_id": ([code(RIGHT, STEP), OLD], "right", FIRST),
+    "the last of two with the grade_id": ([code(OLD, TAG), code(RIGHT, TAG)], "right", SECOND),
+    "the last by name where nothing has a grade_id": ([OLD, RIGHT], "right", SECOND),
+    "by name where the grade_id is gone": ([code("linear = 1\n", "linear"), RIGHT], "right"),
     "not the stub, though it has the grade_id": ([code(STUB, TAG), RIGHT], "right"),
     "not a stub that comes later": ([RIGHT, STUB], "right"),
     "of a cell that was made a text": ([{**code(RIGHT, TAG), "cell_type": "raw"}], "right"),
     "grade_id on a cell without the function": ([code("x = 1\n", TAG), RIGHT], "right"),
     "grade_id that leaves its comment": ([code(RIGHT, "x)\n1 / 0\n#")], "right"),
-    "a solution that is graded by hand": (
-        [code(SCORES.format(7), TAG, grade=True, solution=True)],
-        7,
-    ),
-    "the last in one cell": ([SCORES.format(1) + RIGHT], "right"),
+    "graded by hand": ([code(RIGHT, TAG, grade=True, solution=True)], "right"),
+    "the last in one cell": ([OLD + RIGHT], "right"),
     "an assignment": (["def f(q, k): return 'right'\nattention_scores = f\n"], "right"),
-    "wrapped below": ([TWICE, SCORES.format(7), WRAPPED], 14, "cell 3: this"),
-    "not wrapped below with its grade_id": (
-        [TWICE, code(SCORES.format(7), TAG), WRAPPED],
-        7,
-        "cell 2: this",
-    ),
-    "bound by a loop": (
-        [SCORES.format(7), "for attention_scores in [lambda q, k: 14]:\n    pass\n"],
+    "wrapped below": ([TWICE, SEVEN, WRAPPED], 14, "cell 3: this"),
+    "not wrapped below with its grade_id": ([TWICE, code(SEVEN, TAG), WRAPPED], 7, "cell 2: this"),
+    "by a loop": ([SEVEN, "for attention_scores in [lambda q, k: 14]:\n    pass\n"], 14, SECOND),
+    "by exec": ([SEVEN, "exec('def attention_scores(q, k): return 14')\n"], 14),
+    "as a global": ([SEVEN, f"def init():\n    global attention_scores\n{LATER}\ninit()\n"], 14),
+    "together with another step's": (
+        [SEVEN, "def f(q, k):\n    return 14\nsoftmax, attention_scores = max, f\n"],
         14,
-        "cell 2: this",
-    ),
-    "bound by exec": ([SCORES.format(7), "exec('def attention_scores(q, k): return 14')\n"], 14),
-    "bound as a global": (
-        [
-            SCORES.format(7),
-            "def init():\n    global attention_scores\n"
-            "    attention_scores = lambda q, k: 14\n\ninit()\n",
-        ],
-        14,
-    ),
-    "bound together with another step's": (
-        [SCORES.format(7), "def f(q, k):\n    return 14\nsoftmax, attention_scores = max, f\n"],
-        14,
-        "cell 2: this",
+        SECOND,
     ),
     "below one that fails": (
-        [f"@njit\n{OLD}", "kept = attention_scores\n", RIGHT],
+        [f"@njit\n{OLD}", "f = attention_scores\n", RIGHT],
         "right",
-        "cell 3: this",
+        "cell 3:",
     ),
     "with a later helper": (["N = 1\n", SCORES.format("N"), "N = 2\n"], 2),
-    "with a trial that is made again": (
-        ["TABLE = {'a': later}\n", "later = 5\n", SCORES.format("TABLE['a']")],
-        5,
-    ),
-    "a trial that is made again replaces nothing": (
-        ["N = later\n", "later = 1\nN = 2\n", SCORES.format("N")],
-        2,
-    ),
-    "below a function without its end": (
-        ["def softmax(x):\n    return (x\n", RIGHT],
-        "right",
-        "cell 1, line 2: this is not valid Python",
-    ),
-    "above one without its end": (
-        [RIGHT, "def attention_scores(q, k):\n    return (q\n"],
-        "right",
-        "cell 2, line 2: this is not valid Python",
-    ),
+    "a trial is made again": (["T = [later]\n", "later = 5\n", SCORES.format("T[0]")], 5),
+    "which replaces nothing": (["N = later\n", "later = 1\nN = 2\n", SCORES.format("N")], 2),
+    "below an open function": (["def softmax(x):\n    return (x\n", RIGHT], "right", f"1, {OPEN}"),
+    "above an open one": ([RIGHT, f"{RIGHT[:-1]} + (q\n"], "right", f"2, {OPEN}"),
     "above an open bracket": ([f"{RIGHT}x = (1\n"], "right", "cell 1, line 3: this is not valid"),
 }
 

@@ -104,46 +104,28 @@ def test_step_of_a_refused_file_says_why(grade, steps, tmp_path):
 # What is taken, and as what.
 
 TAKEN = {
-    "plain": (SOURCE.encode(), SOURCE),
-    "empty": (b"", ""),
-    "byte order mark": (b"\xef\xbb\xbf" + SOURCE.encode(), SOURCE),
-    "Windows line ends": (SOURCE.replace("\n", "\r\n").encode(), SOURCE),
-    "other scripts": ("# щ 漢 🎉\n".encode(), "# щ 漢 🎉\n"),
-    "as long as may be": (b"#" * MAX_SOURCE, "#" * MAX_SOURCE),
-    "Latin-1 that says so": ("# coding: latin-1\n# é".encode("latin-1"), "# coding: latin-1\n# é"),
-    "cp1252 that says so in line 2": (
-        "#!/usr/bin/python\r\n# -*- coding: cp1252 -*-\r\n# “é”".encode("cp1252"),
-        "#!/usr/bin/python\n# -*- coding: cp1252 -*-\n# “é”",
-    ),
-    "UTF-8 that says so": (
-        "# vim: set fileencoding=utf-8 :\n# é".encode(),
-        "# vim: set fileencoding=utf-8 :\n# é",
-    ),
-    "as Emacs names it": (
-        "# -*- coding: utf-8-unix -*-\n# é".encode(),
-        "# -*- coding: utf-8-unix -*-\n# é",
-    ),
-    "as Emacs names Latin": (
-        "# -*- coding: iso-latin-1-unix -*-\n# é".encode("latin-1"),
-        "# -*- coding: iso-latin-1-unix -*-\n# é",
-    ),
-    "no encoding in line 3": (
-        b"#\n#\n# coding: latin-1\n# \xc3\xa9",
-        "#\n#\n# coding: latin-1\n# é",
-    ),
-    "no encoding below code": (
-        b"x = 1\n# coding: latin-1\n# \xc3\xa9",
-        "x = 1\n# coding: latin-1\n# é",
-    ),
+    "plain": (SOURCE, "utf-8"),
+    "empty": ("", "utf-8"),
+    "byte order mark": (SOURCE, "utf-8-sig"),
+    "Windows line ends": (SOURCE.replace("\n", "\r\n"), "utf-8"),
+    "other scripts": ("# щ 漢 🎉\n", "utf-8"),
+    "as long as may be": ("#" * MAX_SOURCE, "utf-8"),
+    "Latin-1 that says so": ("# coding: latin-1\n# é", "latin-1"),
+    "cp1252 in line 2": ("#!/usr/bin/python\r\n# -*- coding: cp1252 -*-\r\n# “é”", "cp1252"),
+    "UTF-8 that says so": ("# vim: set fileencoding=utf-8 :\n# é", "utf-8"),
+    "as Emacs names it": ("# -*- coding: utf-8-unix -*-\n# é", "utf-8"),
+    "as Emacs names Latin": ("# -*- coding: iso-latin-1-unix -*-\n# é", "latin-1"),
+    "no encoding in line 3": ("#\n#\n# coding: latin-1\n# é", "utf-8"),
+    "no encoding below code": ("x = 1\n# coding: latin-1\n# é", "utf-8"),
 }
 
 
-@pytest.mark.parametrize(("data", "text"), TAKEN.values(), ids=TAKEN.keys())
-def test_file_is_taken_as_text(read, tmp_path, data, text):
-    (tmp_path / FILE).write_bytes(data)
-    submission = read()
-    assert (dict(submission.sources), dict(submission.refused)) == ({STEP: text}, {})
-    assert decode_source(data) == text
+@pytest.mark.parametrize(("text", "encoding"), TAKEN.values(), ids=TAKEN.keys())
+def test_file_is_taken_as_text(read, tmp_path, text, encoding):
+    (tmp_path / FILE).write_bytes(text.encode(encoding))
+    submission, wanted = read(), text.replace("\r\n", "\n")
+    assert (dict(submission.sources), dict(submission.refused)) == ({STEP: wanted}, {})
+    assert decode_source(text.encode(encoding)) == wanted
 
 
 @posix
