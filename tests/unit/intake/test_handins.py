@@ -102,93 +102,64 @@ def test_own_path_is_an_entry(steps, tmp_path):
 BAD = b"# caf\xe9"
 STUB = "def attention_scores(q, k):\n    raise NotImplementedError()\n"
 STUB_CELL = as_notebook(STUB)
-MINE, OTHER, CELL = source("'mine'"), source("'other'"), notebook("'cell'")
+MINE, OTHER = source("'mine'"), source("'other'")
+CELL, OTHER_CELL = notebook("'cell'"), notebook("'other'")
+FINISHED = f"{STUB}\n\n{MINE}"
 MASK = {"step03_mask.py": "x = 1\n"}
-BOOK = "step02_scores.ipynb"
+BOOK, WORK, OLD = "step02_scores.ipynb", "work.ipynb", f"old/{FILE}"
+BELOW, BOOKS = f"exercises/{FILE}", f"notebooks/{BOOK}"
+IMPORTS = "from exercises.step02_scores import *\n"
+NO_BOOK = "x.ipynb is not read: it has no function of any step."
+DEFINES_NONE = f"{FILE} is not read: it defines no function of step 2."
 ALSO = "step02_scores is taken from {}; it is also in {}."
-UNREADABLE = f"{{}} cannot be read: {NOT_TEXT}."
+ANY = f"{FILE} could be any of {{}}, {{}}: keep one of them."
+UNREADABLE = f"{FILE} cannot be read: {NOT_TEXT}."
 TWO = "exercises.s could be any of s.py, exercises/s.py: keep one of them"
-BROKEN = "{} cannot be read: its JSON is broken in line 1."
+BROKEN = f"{BOOK} cannot be read: its JSON is broken in line 1."
 
 # The files of a hand-in -> what is in the source of step 2, or why it is refused; what is told.
 CHOICES = {
-    "exercises below a notebook": (
-        {"scratch.ipynb": as_notebook("1 + 1"), f"exercises/{FILE}": MINE},
-        "'mine'",
-        "scratch.ipynb is not read: it has no function of any step.",
-    ),
-    "finished file before the kit's notebook": (
-        {f"exercises/{FILE}": f"{STUB}\n\n{MINE}", f"notebooks/{BOOK}": STUB_CELL},
-        "'mine'",
-    ),
-    "finished file before a notebook": (
-        {f"exercises/{FILE}": f"{STUB}\n\n{MINE}", f"notebooks/{BOOK}": CELL},
-        "'mine'",
-        ALSO.format(f"exercises/{FILE}", f"notebooks/{BOOK}"),
-    ),
-    "written before a stub": ({FILE: STUB, f"exercises/{FILE}": MINE}, "'mine'"),
-    "read before unreadable": (
-        {FILE: BAD, f"exercises/{FILE}": MINE},
-        "'mine'",
-        UNREADABLE.format(FILE),
-    ),
-    "file before notebook": (
-        {FILE: MINE, "work.ipynb": CELL},
-        "'mine'",
-        ALSO.format(FILE, "work.ipynb"),
-    ),
-    "notebook before stub": ({FILE: STUB, "work.ipynb": CELL}, "'cell'"),
-    "file before a notebook that is a stub, too": (
-        {FILE: f"# mine\n{STUB}", "work.ipynb": STUB_CELL},
+    "exercises below a notebook": ({"x.ipynb": as_notebook("1"), BELOW: MINE}, "'mine'", NO_BOOK),
+    "finished file before the kit's notebook": ({BELOW: FINISHED, BOOKS: STUB_CELL}, "'mine'"),
+    "finished file first": ({BELOW: FINISHED, BOOKS: CELL}, "'mine'", ALSO.format(BELOW, BOOKS)),
+    "written before a stub": ({FILE: STUB, BELOW: MINE}, "'mine'"),
+    "read before unreadable": ({FILE: BAD, BELOW: MINE}, "'mine'", UNREADABLE),
+    "file before notebook": ({FILE: MINE, WORK: CELL}, "'mine'", ALSO.format(FILE, WORK)),
+    "notebook before stub": ({FILE: STUB, WORK: CELL}, "'cell'"),
+    "stub in a file before one in a notebook": (
+        {FILE: f"# mine\n{STUB}", WORK: STUB_CELL},
         "# mine",
     ),
-    "notebook before unreadable": (
-        {FILE: BAD, "work.ipynb": CELL},
-        "'cell'",
-        UNREADABLE.format(FILE),
-    ),
-    "named notebook first": (
-        {"a.ipynb": notebook("'other'"), BOOK: CELL},
-        "'cell'",
-        ALSO.format(BOOK, "a.ipynb"),
-    ),
-    "written notebook first": ({f"notebooks/{BOOK}": STUB_CELL, "work.ipynb": CELL}, "'cell'"),
+    "notebook before unreadable": ({FILE: BAD, WORK: CELL}, "'cell'", UNREADABLE),
+    "named notebook first": ({WORK: OTHER_CELL, BOOK: CELL}, "'cell'", ALSO.format(BOOK, WORK)),
+    "written notebook first": ({BOOKS: STUB_CELL, WORK: CELL}, "'cell'"),
     "same code in two notebooks": (
         {"hw.ipynb": CELL, "hw (1).ipynb": as_notebook("", source("'cell'"))},
         "'cell'",
     ),
     "two notebooks": (
-        {"hw2.ipynb": CELL, "hw2 (1).ipynb": notebook("'other'"), **MASK},
-        f"{FILE} could be any of hw2 (1).ipynb, hw2.ipynb: keep one of them.",
+        {WORK: CELL, "hw.ipynb": OTHER_CELL, **MASK},
+        ANY.format("hw.ipynb", WORK),
     ),
-    "broken notebook beside a file": ({FILE: MINE, BOOK: "{"}, "'mine'", BROKEN.format(BOOK)),
-    "broken notebook beside a stub": ({FILE: STUB, BOOK: "{", **MASK}, BROKEN.format(BOOK)),
-    "two written files": (
-        {FILE: MINE, f"old/{FILE}": OTHER, **MASK},
-        f"{FILE} could be any of {FILE}, old/{FILE}: keep one of them.",
-    ),
+    "broken notebook beside a file": ({FILE: MINE, BOOK: "{"}, "'mine'", BROKEN),
+    "broken notebook beside a stub": ({FILE: STUB, BOOK: "{", **MASK}, BROKEN),
+    "two written files": ({FILE: MINE, OLD: OTHER, **MASK}, ANY.format(FILE, OLD)),
     "misnamed file before a stub": (
         {FILE: stub_text("step02_scores"), "step02_scores (1).py": MINE},
         "'mine'",
         f"step02_scores (1).py is read as {FILE}.",
     ),
     "file before a module": ({FILE: MINE, "helpers.py": OTHER}, "'mine'"),
-    "file that only imports the step": (
-        {FILE: MINE, "test_step02_scores.py": "from exercises.step02_scores import *\n"},
-        "'mine'",
-    ),
-    "program of make case below": (
-        {FILE: MINE, f"cases/{FILE}": f"from exercises.step02_scores import x\n{OTHER}"},
-        "'mine'",
-    ),
+    "file that only imports the step": ({FILE: MINE, f"test_{FILE}": IMPORTS}, "'mine'"),
+    "program of make case": ({FILE: MINE, f"cases/{FILE}": f"{IMPORTS}{OTHER}"}, "'mine'"),
     "copy of a broken file": (
-        {FILE: "def attention_scores(:\n", f"old/{FILE}": MINE},
+        {FILE: "def attention_scores(:\n", OLD: MINE},
         "'mine'",
-        f"{FILE} is not read: it defines no function of step 2.",
+        DEFINES_NONE,
     ),
     "two that define a missing step": (
         {"a.py": MINE, "b.py": OTHER, **MASK},
-        f"{FILE} could be any of a.py, b.py: keep one of them.",
+        ANY.format("a.py", "b.py"),
     ),
     "two modules of one name": (
         {
@@ -196,7 +167,7 @@ CHOICES = {
             "exercises/step04_softmax.py": "",
         },
         "'mine'",
-        *[f"{name} is not read: {TWO}." for name in ("s.py", "exercises/s.py")],
+        *(f"{name} is not read: {TWO}." for name in ("s.py", "exercises/s.py")),
     ),
 }
 
