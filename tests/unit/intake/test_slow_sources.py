@@ -4,14 +4,14 @@ import time
 
 import pytest
 
-from grader.intake import entries, folders_and_zips, handins, notebooks, submission
+from grader.intake import folders_and_zips, handins, notebooks, submission
 from grader.intake.filenames import step_meant
 from grader.intake.folders_and_zips import Archive, Folder, SubmissionError
 from grader.intake.submission import MAX_SOURCE, Submission
 from grader.isolation.survey import forget_sources, place
 from grader.isolation.worker.cells import NOTEBOOK
 from grader.steps import registry
-from tests.support.handed_in import as_notebook, packed, read_place
+from tests.support.handed_in import as_notebook, packed, read_place, spread
 
 
 def test_marks_of_a_notebook_are_read_once():
@@ -62,7 +62,7 @@ def test_notebooks_of_a_submission_share_what_is_read(steps, tmp_path):
 
 
 @pytest.mark.parametrize("inside", ["{}.zip", "{}/a.zip", "{}/a/b.zip", "{0}/a.zip {0}/d/b.zip"])
-def test_few_zips_of_a_hand_in_are_opened(steps, tmp_path, monkeypatch, inside):
+def test_few_zips_of_a_hand_in_are_opened(read, tmp_path, monkeypatch, inside):
     """Forty folders, each with a zip of twenty thousand names, kept the reader busy for 23 s."""
     opened = []
 
@@ -71,34 +71,28 @@ def test_few_zips_of_a_hand_in_are_opened(steps, tmp_path, monkeypatch, inside):
         raise SubmissionError("it is empty")
 
     monkeypatch.setattr(Archive, "open", read_names)
-    for number in range(1, 41):
-        for name in inside.format(number).split():
-            path = tmp_path / "mallory" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(b"")
-    (entry,) = entries.list_class(tmp_path).entries
+    names = " ".join(map(inside.format, range(1, 41))).split()
+    spread(tmp_path / "mallory", dict.fromkeys(names, ""))
     with pytest.raises(SubmissionError, match="it is empty"):
-        entries.read(entry, steps)
+        read("mallory")
     assert len(opened) == folders_and_zips.MAX_ZIPS
 
 
-def test_names_in_all_zips_of_a_hand_in_are_counted_together(steps, tmp_path, monkeypatch):
+def test_names_in_all_zips_of_a_hand_in_are_counted_together(read, tmp_path, monkeypatch):
     monkeypatch.setattr(folders_and_zips, "MAX_FILES", 50)
     (tmp_path / "mallory").mkdir()
     for number in range(6):
         packed(tmp_path / "mallory" / f"{number}.zip", {f"{name}.txt": "" for name in range(10)})
-    (entry,) = entries.list_class(tmp_path).entries
     with pytest.raises(SubmissionError, match="it holds more than 50 files"):
-        entries.read(entry, steps)
+        read("mallory")
 
 
 @pytest.mark.parametrize("count", [folders_and_zips.MAX_FOLDERS, 3 * folders_and_zips.MAX_FOLDERS])
-def test_few_folders_are_open_at_a_time(steps, tmp_path, count):
+def test_few_folders_are_open_at_a_time(read, tmp_path, count):
     for number in range(count):
         (tmp_path / "mallory" / str(number)).mkdir(parents=True)
-    (tmp_path / "mallory" / "step04_softmax.py").write_text("x = 1\n")
-    (entry,) = entries.list_class(tmp_path).entries
-    assert len(entries.read(entry, steps).unread) == count - folders_and_zips.MAX_FOLDERS
+    spread(tmp_path / "mallory", {"step04_softmax.py": "x = 1\n"})
+    assert len(read("mallory").unread) == count - folders_and_zips.MAX_FOLDERS
 
 
 @pytest.mark.parametrize(
@@ -138,9 +132,8 @@ def test_modules_that_name_each_other_are_searched_once(monkeypatch):
 def test_sources_of_a_hand_in_are_bounded_together(steps, tmp_path, monkeypatch):
     """A zip may hold twenty thousand of them, each with a megabyte."""
     monkeypatch.setattr(handins, "MAX_READ", 5)
-    (tmp_path / "step04_softmax.py").write_text("x = 1\n")
-    for number in range(8):
-        (tmp_path / f"m{number}.py").write_bytes(b"\xff")
+    files = {f"m{number}.py": b"\xff" for number in range(8)}
+    spread(tmp_path, {"step04_softmax.py": "x = 1\n", **files})
     with Folder.open(tmp_path) as folder:
         found = read_place(folder, steps)
     assert (list(found.sources), len(found.unread)) == (["step04_softmax"], 8)
