@@ -9,7 +9,6 @@ entries, and none is an id on the class list. Students choose the names of their
 mark in a name is the platform's. Loose files are read as if they were in a folder of that student.
 """
 
-import itertools
 import json
 import re
 from collections import defaultdict
@@ -209,11 +208,13 @@ def _find_title(
 
     The class list tells where it ends if the logins begin alike, too.
     """
-    pairs = zip(min(names, default=""), max(names, default=""))
-    alike = "".join(one for one, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-    ends = [at for at, letter in enumerate(alike, 1) if letter == TITLE_ENDS[platform]]
-    known = {end: sum(is_number(platform, name[end:]) for name in names) for end in ends}
-    return alike[: max(known, key=lambda end: (known[end], end), default=0)]
+    first = min(names, default="")
+    known = {
+        first[:at]: sum(is_number(platform, name[at:]) for name in names)
+        for at, letter in enumerate(first, 1)
+        if letter == TITLE_ENDS[platform] and all(name[:at] == first[:at] for name in names)
+    }
+    return max(known, key=lambda title: (known[title], title), default="")
 
 
 def name_submitters(found: Sequence[Found], read: Callable[[str], str]) -> list[Found]:
