@@ -69,7 +69,7 @@ def hint(step: str | None, order: tuple[str, ...], submission: Path, as_json: bo
     printer.line()
     if given.is_puzzle:
         printer.line(f"`{spell_answer(again)}` checks your order.")
-    if given.is_last:
+    if given.number == given.count:
         printer.line(f"That was the last one. The lesson is in exercises/{found.filename}.")
     else:
         printer.line(f"`{again}` gives the next.")

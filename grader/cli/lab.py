@@ -66,7 +66,8 @@ def _choose_page(more: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
             raise Problem(f"there is no notebook {named.id}.ipynb in {show_path(NOTEBOOKS)}")
         return f"/lab/tree/{named.id}.ipynb", more[1:]
     journal = Journal(EXERCISES)
-    steps, passed = registry.steps if journal.has_begun else (PREFACE,), journal.find_passed()
+    passed = journal.find_passed()
+    steps = registry.steps if "last" in journal.read() else (PREFACE,)
     todo = next((f"{step.id}.ipynb" for step in steps if step.id not in passed), "")
     return f"/lab/tree/{todo}" if todo and (NOTEBOOKS / todo).is_file() else "/lab", more
 

@@ -97,7 +97,8 @@ class Asking:
         right, reply = quiz.mark(question, answer)
         self.note(question.id, right=right)
         if right:
-            self.journal.note_answered(question.id)
+            answered = sorted({*self.journal.answered(), question.id})
+            self.journal.write({**self.journal.read(), "answered": answered})
         step = quiz.find_lesson(self.registry, question.id.rstrip("abcdefghijklmnop"))
         if not question.explains or not self.journal.keep_sentence(step.id, str(answer)):
             return reply, right

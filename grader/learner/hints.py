@@ -157,11 +157,6 @@ class GivenHint:
     code: tuple[str, ...]
     is_puzzle: bool
 
-    @property
-    def is_last(self) -> bool:
-        """Return whether no other hint follows."""
-        return self.number == self.count
-
 
 def give(step: Step, verdict: StepVerdict, folder: Path) -> GivenHint:
     """Return the next hint for a step, and note that it was given."""

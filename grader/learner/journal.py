@@ -58,11 +58,6 @@ class Journal:
         self.write(data)
         return news
 
-    @property
-    def has_begun(self) -> bool:
-        """Return whether a check of something written was noted."""
-        return "last" in self.read()
-
     def on_step(self, step: str) -> dict[str, Any]:
         """Return the notes on a step: the mistakes `met`, oldest first, its hints and sentence."""
         return {"met": [], "hints": [], "sentence": "", **self.read()["steps"].get(step, {})}
@@ -79,10 +74,6 @@ class Journal:
     def answered(self) -> list[str]:
         """Return the ids of the questions that were answered correctly."""
         return list(self.read().get("answered", []))
-
-    def note_answered(self, question: str) -> None:
-        """Note that a question was answered correctly."""
-        self.write({**self.read(), "answered": sorted({*self.answered(), question})})
 
     def keep_sentence(self, step: str, text: str) -> bool:
         """Keep a learner's sentence about a step that passes; return whether it does."""

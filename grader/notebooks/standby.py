@@ -254,7 +254,7 @@ class Judge:
             puzzle = hints.find_puzzle(verdict)
             return words_card(puzzle.mark(asked.order)[1] if puzzle else "Ask for hints first.")
         given = hints.give(asked.one, verdict, self.folder)
-        more = "That was the last one." if given.is_last else "hint() gives the next."
+        more = "That was the last one." if given.number == given.count else "hint() gives the next."
         if given.is_puzzle:
             more = f'hint({asked.one.number}, "a b c") checks your order. {more}'
         return words_card(given.heading, "\n".join([given.told, *given.code]), more)
