@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import click
@@ -85,13 +85,6 @@ class Printer(Sheet):
         self.row(row, style)
         self.line(note.strip(), style, indent=7)
 
-    def part_row(self, title: str, steps: Sequence[StepVerdict]) -> None:
-        """Print one line for steps that are all in the same state."""
-        _, word, sign, style = SIGNS[steps[0].status]
-        numbers = f"{f'{steps[0].number}-{steps[-1].number}':>4} {title}"
-        points = f"{sum(s.points for s in steps):g}/{sum(s.max_points for s in steps):g}"
-        self.row(f" {sign} {numbers:<24} {word:<14} {points:>10}", style)
-
     def total(
         self, steps: Collection[StepVerdict], parts: Mapping[str, Collection[str]] | None = None
     ) -> None:
@@ -142,7 +135,10 @@ class Overview:
         passed, waits = kinds == {(Status.PASSED, False)}, kinds == {(Status.NOT_ATTEMPTED, False)}
         is_first = title == next(iter(self.parts), "")
         if len(held) == len(self.parts.get(title, ())) and (passed or (waits and not is_first)):
-            self.printer.part_row(title, held)
+            _, word, sign, style = SIGNS[held[0].status]
+            numbers = f"{f'{held[0].number}-{held[-1].number}':>4} {title}"
+            points = f"{sum(s.points for s in held):g}/{sum(s.max_points for s in held):g}"
+            self.printer.row(f" {sign} {numbers:<24} {word:<14} {points:>10}", style)
             return
         for verdict in held:
             self.printer.step_row(verdict)
