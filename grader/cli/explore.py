@@ -18,8 +18,7 @@ from grader.demos.explorer.server import Ask, Explorer, make_page
 from grader.isolation import Host
 from grader.report.files import write_whole
 from grader.report.problem import Problem
-from grader.steps import registry as registry_module
-from grader.steps.registry import Registry
+from grader.steps.registry import Registry, load
 
 
 @click.command()
@@ -36,7 +35,7 @@ def explore(
     A small trained model runs on your steps, from step 2 on. The page goes from the words to the
     next word, down to one multiplication, and shows what leaks. When you save a file, it follows.
     """
-    registry = registry_module.load()
+    registry = load()
     with open_host(registry) as host:
         ask = functools.partial(_answer, host, registry, submission)
         if html_file is not None:

@@ -23,9 +23,8 @@ from grader.isolation.client import Program, Worker
 from grader.report.problem import Problem
 from grader.report.sanitize import visible
 from grader.report.text.terminal import Printer
-from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command, spell_install
-from grader.steps.registry import Limits, Step
+from grader.steps.registry import Limits, Step, load
 from grader.steps.stubs import solutions
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class DemoRun:
         self.printer = Printer()
         self.cheat: Path | None = None  # weights trained without a mask, of the kit's small model
         self.column = 0  # of the text that is being written
-        self.registry = registry_module.load()
+        self.registry = load()
         self.model: Model
 
     def find(self, name: str | None) -> tuple[Path | None, str]:

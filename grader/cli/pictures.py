@@ -31,9 +31,8 @@ from grader.report.html.page import template
 from grader.report.problem import Problem, find_steps
 from grader.report.text.sheet import Sheet, clean
 from grader.report.text.terminal import Printer
-from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES, SOLUTIONS
-from grader.steps.registry import Registry
+from grader.steps.registry import Registry, load
 
 SENTENCE = "It takes great courage to ask"
 LAYERS = 3
@@ -73,7 +72,7 @@ def leakmap(
     Replace one token after another, and see which positions move in every layer's output. With a
     STEP, from 5 on, draw your own functions of that step instead.
     """
-    registry, printer = registry_module.load(), Printer()
+    registry, printer = load(), Printer()
     if step is not None:
         page = _draw_own(printer, registry, submission or EXERCISES, step)
     else:
@@ -113,7 +112,7 @@ def costs(submission: Path | None) -> None:
 
     Count multiplications, in sequences of growing length.
     """
-    registry = registry_module.load()
+    registry = load()
     found = _choose_code(submission, registry)
     with open_host(registry) as host:
         printer, measured = Printer(), list[GrowthRow]()

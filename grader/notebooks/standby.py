@@ -44,9 +44,8 @@ from grader.notebooks.saving import ProgressFile
 from grader.report.problem import Problem
 from grader.report.records import Status, StepVerdict, say_outside
 from grader.report.text.terminal import Printer
-from grader.steps import registry as registry_module
 from grader.steps import stubs
-from grader.steps.registry import Registry, Step
+from grader.steps.registry import Registry, Step, load
 
 BROKEN = "{where}: this is not valid Python. Fix it, run the cell, and check again."
 NO_STEP = "Which step? Run the cells that define its functions first, or name it: {call}(3)."
@@ -377,7 +376,7 @@ def main(folder: Path) -> None:
     """Serve one kernel on standard input and output."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # no other output may look like an answer
-    registry = registry_module.load()
+    registry = load()
     with start_host(Process(), registry.limits) as workers:
         judge = Judge(grading.make_grader(registry, workers, "visible", 0, registry.steps), folder)
         answers.write("ready\n")

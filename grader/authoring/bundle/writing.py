@@ -37,10 +37,9 @@ from grader.report.files import put, replacing
 from grader.report.problem import Problem
 from grader.report.records import Status, StepVerdict
 from grader.report.text.terminal import Overview, Printer
-from grader.steps import registry as registry_module
 from grader.steps.paths import PACKAGE, ROOT, VISIBLE
 from grader.steps.quiz import FOLDER, PREFACE, PREFACE_TEXT
-from grader.steps.registry import Registry, Step, read_toml
+from grader.steps.registry import Registry, Step, load, read_toml
 from grader.steps.stubs import stub_of, without_figures
 
 FILES = Path(__file__).parent / "files"
@@ -205,7 +204,7 @@ def _find_wrong(answers: Notes, right: Mapping[str, list[Any]]) -> Notes:
 
 def _make_book(step: Step) -> tuple[str, bytes]:
     """Return the id and the book of one step, in a separate process."""
-    registry, known = registry_module.load(), []
+    registry, known = load(), []
     with start_host(Process(), registry.limits) as host:
         grader = make_grader(registry, host, "visible", 0, [step], thorough=False)
         right = _ask(grader, Submission("right", grader.right), step)
