@@ -16,7 +16,7 @@ def {name}(x, params):
     return result
 """
 
-IN_EACH_SEQUENCE_ALONE = """
+ALONE = """
 right = {name}
 def {name}(d_out, x, params):
     d_x, grads = right(d_out, x, params)
@@ -81,12 +81,7 @@ def {name}(params, grads, state, *args, **options):
     ("text", "step", "name", "check"),
     [
         (ADDED_TO_PARAMS, "step11_block", "feed_forward", "feed_forward_arguments"),
-        (
-            IN_EACH_SEQUENCE_ALONE,
-            "step17_block_gradient",
-            "feed_forward_backward",
-            "network_back_batch",
-        ),
+        (ALONE, "step17_block_gradient", "feed_forward_backward", "network_back_batch"),
         (IN_EACH_SLOPE_ALONE, "step15_gradients", "linear_backward", "linear_back_slope"),
         (IN_EACH_MERGED_PART, "step23_streaming", "merge_attention", "merging_order"),
         (IN_THE_NEXT_STEPS_PARAMS, "step19_training", "adamw_step", "adamw_arguments"),
