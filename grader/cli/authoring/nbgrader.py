@@ -85,7 +85,7 @@ def _unknown_to_nbgrader(course: Course, roster: Sequence[Person]) -> list[str]:
         )
     ids = {compose(person.id) for person in roster if not person.who.platform}
     names = [
-        name  # that is no id or, without a list of ids, looks like a name or an address
+        name  # which is not an id or, without a list of ids, looks like a name or an address
         for name in course.extensions
         if (compose(name) not in ids if ids else re.search(r"[\s,@]", name))
     ]
