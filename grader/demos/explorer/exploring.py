@@ -5,12 +5,11 @@ attention. It calls the student's functions, and notes what goes through the one
 Two models can be run: `layer`, the one-layer model of step 6, and `decoder`, that of step 12.
 """
 
-import contextlib
 import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -119,22 +118,17 @@ def _weigh(attention: Function, names: Sequence[str], given: dict[str, Any]) -> 
         Notes.watching = True
 
 
-@contextlib.contextmanager
-def _watching(masked: Sequence[bool] = (), *, whole: bool = False) -> Iterator[None]:
-    """Fill the notes with what is called. The layers are counted from 0."""
+def _watch_anew(masked: Sequence[bool] = (), *, whole: bool = False) -> None:
+    """Fill empty notes with what is called from now on. The layers are counted from 0."""
     Notes.watching, Notes.masked, Notes.whole = True, masked, whole
     Notes.layer = -1 if whole else 0
     Notes.calls.clear()
-    try:
-        yield
-    finally:
-        Notes.watching = False
 
 
 def _note(run: Run, tokens: Any, masked: Sequence[bool], whole: bool) -> Any:
     """Return what a run returns, and fill the notes."""
-    with _watching(masked, whole=whole):
-        return np.asarray(run(tokens), dtype=float)
+    _watch_anew(masked, whole=whole)
+    return np.asarray(run(tokens), dtype=float)
 
 
 def _embed(tokens: Any, params: Any, start: int = 0) -> Any:
@@ -233,8 +227,8 @@ def go_back(
         targets = np.where(np.arange(t) == place, wanted, -100)
         d_logits = MINE["cross_entropy_backward"](logits, targets, -100)
         back = _back_blocks if whole else _back_layer
-        with _watching(() if whole else masked, whole=whole):
-            found["x"].append(back(d_logits, stream, params, n_heads, masked))
+        _watch_anew(() if whole else masked, whole=whole)
+        found["x"].append(back(d_logits, stream, params, n_heads, masked))
         for index, name in enumerate("qkv"):
             gradient = _find([("d_qkv", index)], len(masked), n_heads)
             if gradient is not None:  # the last layer comes first
@@ -274,13 +268,13 @@ def fill_cache(model: str, tokens: Any, params: Any, n_heads: int, layers: int) 
     held, logits, rows, kept = [], [], [], {}
     for place in range(len(tokens)):
         token = tokens[place : place + 1]
-        with _watching():
-            if decoder:
-                new, cache = MINE["decoder_step"](token, cache, params, n_heads)
-            else:
-                x = _embed(token, params, place)
-                new, cache = MINE["attend_with_cache"](x, cache, *maps)
-                new = new @ params["w_out"]
+        _watch_anew()
+        if decoder:
+            new, cache = MINE["decoder_step"](token, cache, params, n_heads)
+        else:
+            x = _embed(token, params, place)
+            new, cache = MINE["attend_with_cache"](x, cache, *maps)
+            new = new @ params["w_out"]
         kept = {name: _find(BOXES[name][1:], layers, n_heads) for name in "kv"}
         held.append(_count(cache, set()))
         rows.append(-1 if kept["k"] is None else kept["k"].shape[-2])

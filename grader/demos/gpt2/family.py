@@ -24,9 +24,10 @@ class Family:
     sizes of a random model. rounding: how far transformers' logits may be off, as a part of the
     largest, if that does not depend on the numbers' size.
 
-    whole, block: the tensors, each with the arrays of the steps that it holds side by side. Names
-    have no prefix that all of a model's tensors share. layer: the prefix of the tensors in `block`,
-    with the layer's number. transposed: weights are (d_out, d_in), unlike the steps'.
+    embedding: the name of this tensor. whole, block: all tensors, each with the arrays of the steps
+    that it holds side by side. Names have no prefix that all of a model's tensors share. layer: the
+    prefix of the tensors in `block`, with the layer's number. transposed: weights are
+    (d_out, d_in), unlike the steps'.
     """
 
     title: str
@@ -37,16 +38,12 @@ class Family:
     sizes: Callable[[Any], tuple[float, ...]]
     known: Mapping[str, tuple[object, ...]]
     tiny: Mapping[str, object]
+    embedding: str
     whole: Parts
     block: Parts
     layer: str
     transposed: bool = False
     rounding: float = 0.0
-
-    @property
-    def embedding(self) -> str:
-        """Return the name of the embedding."""
-        return next(name for name, held in self.whole.items() if held == ("embedding",))
 
     def to_params(
         self, tensors: Mapping[str, Array], n_layers: int, dtype: type[np.floating[Any]]
@@ -57,7 +54,7 @@ class Family:
             found: dict[str, Any] = {}
             for name, held in parts.items():
                 tensor = tensors[prefix + name].astype(dtype, copy=False)
-                if self.transposed and tensor.ndim == 2 and held != ("embedding",):
+                if self.transposed and tensor.ndim == 2 and name != self.embedding:
                     tensor = tensor.T
                 for path, array in zip(held, np.split(tensor, len(held), axis=-1)):
                     *groups, last = path.split(".")
@@ -107,6 +104,7 @@ GPT2 = Family(
         "quantization_config": (),
     },
     tiny={"n_layer": 3, "n_head": 4, "n_embd": 48, "n_positions": 256, "vocab_size": 512},
+    embedding="wte.weight",
     whole={
         "wte.weight": ("embedding",),
         "wpe.weight": ("position",),
@@ -162,6 +160,7 @@ LLAMA = Family(
         "rms_norm_eps": 0.01,
         "tie_word_embeddings": False,
     },
+    embedding="embed_tokens.weight",
     whole={
         "embed_tokens.weight": ("embedding",),
         "norm.weight": ("norm_f",),
