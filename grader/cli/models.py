@@ -186,11 +186,7 @@ class DemoRun:
     def _say_whose(self, parts: Mapping[Step, str]) -> None:
         """Print a line for every step that runs, with its author."""
         own = sum(not why for why in parts.values())
-        said = {
-            0: "none of it yours yet",
-            1: "one step yours",
-            len(parts): "all of it yours",
-        }
+        said = {0: "none of it yours yet", 1: "one step yours", len(parts): "all of it yours"}
         which = said.get(own, f"{own} steps yours")
         self.printer.line(f"\nThe code that runs it, {which}:", "bold")
         for step, why in parts.items():

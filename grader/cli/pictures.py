@@ -8,22 +8,8 @@ import click
 from grader.cli.hosts import open_host
 from grader.cli.options import PATH, html_option
 from grader.cli.paths import read_submission
-from grader.demos.costs import (
-    LONGEST,
-    MODEL,
-    NAMES,
-    GrowthRow,
-    describe_growth,
-    rows,
-)
-from grader.demos.leak_maps import (
-    draw_own,
-    draw_stack,
-    list_mapped,
-    measure_own,
-    measure_stack,
-    stack_page,
-)
+from grader.demos import leak_maps
+from grader.demos.costs import LONGEST, MODEL, NAMES, GrowthRow, describe_growth, rows
 from grader.intake.submission import Submission
 from grader.notebooks.pictures import Curve, plot
 from grader.report.files import write_whole
@@ -79,9 +65,9 @@ def leakmap(
         found = _choose_code(submission, registry)
         layer = None if unmasked == "none" else int(unmasked)
         with open_host(registry) as host:
-            stack = measure_stack(host, registry, found, SENTENCE.split(), LAYERS, layer)
-        draw_stack(printer, stack)
-        page = stack_page(stack)
+            stack = leak_maps.measure_stack(host, registry, found, SENTENCE.split(), LAYERS, layer)
+        leak_maps.draw_stack(printer, stack)
+        page = leak_maps.stack_page(stack)
     if html_file is not None:
         write_whole(html_file, [page])
         printer.line(f"\nwrote {html_file}")
@@ -90,18 +76,18 @@ def leakmap(
 def _draw_own(sheet: Sheet, registry: Registry, path: Path, name: str) -> str:
     """Draw the maps of the learner's own functions of a step, and return their page."""
     (step, *more) = find_steps(registry, (name,))
-    mapped = list_mapped(registry)
+    mapped = leak_maps.list_mapped(registry)
     if more or step not in mapped:
         numbers = ", ".join(str(one.number) for one in mapped)
         raise Problem(f"a map is drawn of one of the steps {numbers}")
     with open_host(registry) as host:
-        maps = measure_own(host, registry, read_submission(path, registry), step)
+        maps = leak_maps.measure_own(host, registry, read_submission(path, registry), step)
     title = f"Who listens to whom in your step {step.number}, {step.title}"
     sheet.line(title, "bold")
     for one in maps:
         sheet.gap()
         sheet.line(one.function, "bold")
-        draw_own(sheet, one)
+        leak_maps.draw_own(sheet, one)
     return template("own_maps.html").render(title=title, maps=maps).lstrip()
 
 

@@ -385,7 +385,7 @@ def test_unwritten_steps_are_grey(tmp_path, write_page, open_page, width):
     folder = write_solutions(write_stubs(tmp_path / "mine"), STEPS[:2])
     page = open_page(write_page(folder).as_uri(), width)
     assert [one.get_attribute("id") for one in page.locator("#flow .grey").all()] == [
-        *("masked", "softmax", "output", "next"),
+        *("masked", "softmax", "output", "next")
     ]
     until(page.locator("#masked-says"), "Still to be written: causal_mask (step 3), apply_mask")
     until(page.locator("#zoom-parts"), "✓ Your attention_scores returned")
@@ -407,7 +407,7 @@ def test_forgotten_mask_of_step_5_is_the_first_thing_seen(tmp_path, write_page, 
     told = page.locator("#verdict a")
     assert told.first.bounding_box()["y"] < 200  # without a word on where to look
     assert told.evaluate_all("all => all.map((one) => one.hash)") == [
-        *("#hero", "#masked", "#softmax", "#leaks"),
+        *("#hero", "#masked", "#softmax", "#leaks")
     ]
     depths = page.locator("#softmax-picture path.leak").evaluate_all(
         "all => all.map((one) => Number(one.getAttribute('fill-opacity')))"
