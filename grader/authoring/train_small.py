@@ -16,7 +16,6 @@ import numpy as np
 from grader.demos import training
 from grader.demos.gpt2.family import GPT2
 from grader.demos.submission_worker import gather, worker_with
-from grader.demos.training import Text
 from grader.demos.weights import (
     CHEAT,
     SMALL,
@@ -76,7 +75,7 @@ def make_text(seed: int) -> list[str]:
 def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: int) -> Any:
     """Return the parameters of the solutions' decoder after that many training steps."""
     places = {word: place for place, word in enumerate(vocabulary)}
-    text = Text("", np.array([places[word] for word in words], np.int64))
+    text = np.array([places[word] for word in words], np.int64)
     registry = registry_module.load()
     _, program = gather(registry, read_folder(SOLUTIONS, registry), {}, training.WANTED)
     program = program if masked else training.exchange_mask(registry, program, training.NO_MASK)

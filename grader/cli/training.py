@@ -16,7 +16,7 @@ from grader.cli.options import PATH, SEED, html_option, submission_option
 from grader.cli.paths import check_writable, read_submission, show_path
 from grader.demos import training, weights
 from grader.demos.submission_worker import gather, worker_with
-from grader.demos.training import Text
+from grader.demos.training import Tokens
 from grader.demos.weights import About
 from grader.isolation.client import Worker
 from grader.notebooks.pictures import Curve, curves, plot
@@ -75,8 +75,8 @@ def train(
     if d_model % n_heads:
         raise Problem(f"--d-model is {d_model}, which --heads, {n_heads}, does not divide")
     read = training.stories(seed) if text is None else training.read_text(text)
-    words = training.prepare(read, length)
-    about = About(n_layers, n_heads, d_model, length, tuple(words.characters))
+    characters, tokens = training.prepare(read, length)
+    about = About(n_layers, n_heads, d_model, length, characters)
     registry = registry_module.load()
     limits = replace(registry.limits, call_seconds=PATIENCE, step_seconds=LONGEST)
     printer = Printer()
@@ -92,14 +92,14 @@ def train(
             f"beside it, {whose} decoder with a mask one place too wide: each position sees "
             "the token that it must predict"
         )
-    plan = Plan(printer, words, about, batch, steps, lr, seed)
+    plan = Plan(printer, tokens, about, batch, steps, lr, seed)
     models = [plan.start(name, out / CHEAT if name else out) for name in programs]
     with open_host(replace(registry, limits=limits)) as host, contextlib.ExitStack() as stack:
         for model, program in zip(models, programs.values()):
             model.worker = stack.enter_context(worker_with(host, program, "Training"))
         if cheat:
             params = training.first_params(about, seed)
-            training.check_switch([model.worker for model in models], words, params, about)
+            training.check_switch([model.worker for model in models], tokens, params, about)
         plan.take_steps(models)
     plan.tell_end(models, html_file)
 
@@ -137,7 +137,7 @@ class Plan:
     """How the models are trained: from the same weights, on the same batches."""
 
     printer: Printer
-    text: Text
+    text: Tokens
     about: About
     batch: int
     steps: int
@@ -162,7 +162,7 @@ class Plan:
         params, kinds = training.first_params(self.about, self.seed), len(self.about.words)
         number = sum(array.size for array in leaves(params))
         self.printer.line(
-            f"{number:,} parameters, {len(self.text.tokens):,} characters of {kinds} "
+            f"{number:,} parameters, {len(self.text):,} characters of {kinds} "
             f"kind{'s' * (kinds != 1)}; guessing costs ln {kinds} = {math.log(kinds):.2f}"
         )
         return TrainedModel(name, folder, params, self.about)
@@ -209,9 +209,8 @@ class Plan:
                 model.honest[model.about.steps] = loss
         if number % SAMPLE_EVERY == 0 or last:
             for model in models:  # they can only look back: nothing follows the newest token
-                begun = self.text.tokens[:1]
-                ids = training.write(masked, begun, model.params, self.about, self.seed)
-                model.written = self.text.decode(ids)
+                begun = self.text[:1]
+                model.written = training.write(masked, begun, model.params, self.about, self.seed)
                 writes = f"{model.name}, it writes" if model.name else "it writes"
                 self.printer.line(f"   {writes}: {model.written!r}")
                 for loss in [*model.honest.values()][-1:]:
@@ -222,7 +221,7 @@ class Plan:
         if len(models[0].losses) < 2:
             return
         drawn = [curve for model in models for curve in model.curves()]
-        levels = [("guessing", math.log(len(self.text.characters)))]
+        levels = [("guessing", math.log(len(self.about.words)))]
         self.printer.line()
         for row in plot("step", UP, drawn, levels).split("\n"):
             self.printer.row(row)

@@ -6,7 +6,7 @@ The texts are small made-up stories, or any file; characters are tokens.
 import math
 import random
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from grader.steps.inputs import Draw, block_params, decoder_params
 from grader.steps.registry import Registry
 from grader.steps.tree import walk
 
+Tokens = NDArray[np.int64]
 WANTED = (
     *("train_step", "new_adamw", "sample_batch", "learning_rate"),
     *("decoder_loss", "decoder_generate"),
@@ -61,28 +62,19 @@ def stories(seed: int) -> str:
     return "".join(lines)
 
 
-@dataclass(frozen=True)
-class Text:
-    """A text and its vocabulary; a token is the index of a character in it."""
+def prepare(text: str, length: int) -> tuple[tuple[str, ...], Tokens]:
+    """Return the characters of a text, and its tokens: the place of each character among them.
 
-    characters: str
-    tokens: NDArray[np.int64]
-
-    def decode(self, tokens: NDArray[Any]) -> str:
-        """Return the text of these tokens."""
-        return "".join(self.characters[int(token)] for token in np.ravel(tokens))
-
-
-def prepare(text: str, length: int) -> Text:
-    """Turn a text into tokens. Raise Problem if it is too short for a window of that length."""
+    Raise Problem if it is too short for a window of that length.
+    """
     if len(text) < length + 2:
         raise Problem(
             f"the text has {len(text)} characters, too few for windows of {length}: "
             "take a longer text, or shorter windows, --length 8 (with make, ARGS='--length 8')"
         )
-    characters = "".join(sorted(set(text)))
+    characters = tuple(sorted(set(text)))
     places = {character: place for place, character in enumerate(characters)}
-    return Text(characters, np.array([places[character] for character in text], np.int64))
+    return characters, np.array([places[character] for character in text], np.int64)
 
 
 def read_text(path: Path) -> str:
@@ -106,7 +98,7 @@ def exchange_mask(registry: Registry, program: Program, mask: str) -> Program:
     return replace(program, sources={**code, home: (f"{text!s}{mask}", place)})
 
 
-def check_switch(workers: Iterable[Worker], text: Text, params: Any, about: About) -> None:
+def check_switch(workers: Iterable[Worker], text: Tokens, params: Any, about: About) -> None:
     """Raise NotReady if all versions have the same loss, because causal_mask is not used then."""
     if len({find_loss(worker, text, params, about, 0) for worker in workers}) == 1:
         raise NotReady(
@@ -127,7 +119,7 @@ def first_params(about: About, seed: int) -> dict[str, Any]:
 
 def train(
     worker: Worker,
-    text: Text,
+    text: Tokens,
     params: Any,
     about: About,
     batch: int,
@@ -143,8 +135,8 @@ def train(
     warmup = min(steps // 10, 100)
     state = worker.call("new_adamw", [params], {}, opaque=[True]).value
     for number in range(steps):
-        starts = draw.randint(0, len(text.tokens) - about.t_max, batch)
-        tokens = worker.call("sample_batch", [text.tokens, about.t_max, starts], {}).value
+        starts = draw.randint(0, len(text) - about.t_max, batch)
+        tokens = worker.call("sample_batch", [text, about.t_max, starts], {}).value
         lr = worker.call("learning_rate", [number, peak, warmup, steps], {}).value
         args = [tokens, params, state, about.n_heads, lr]
         answer = worker.call("train_step", args, {}, opaque=[False, False, True], forget=[state])
@@ -161,18 +153,17 @@ def train(
         yield loss, params
 
 
-def find_loss(worker: Worker, text: Text, params: Any, about: About, seed: int) -> float:
+def find_loss(worker: Worker, text: Tokens, params: Any, about: About, seed: int) -> float:
     """Return the loss of these parameters on some windows of the text."""
-    starts = np.random.RandomState(seed).randint(0, len(text.tokens) - about.t_max, ASKED)
-    tokens = text.tokens[starts[:, None] + np.arange(about.t_max + 1)]
+    starts = np.random.RandomState(seed).randint(0, len(text) - about.t_max, ASKED)
+    tokens = text[starts[:, None] + np.arange(about.t_max + 1)]
     return float(np.asarray(worker.call("decoder_loss", [tokens, params, about.n_heads], {}).value))
 
 
-def write(
-    worker: Worker, prompt: NDArray[np.int64], params: Any, about: About, seed: int
-) -> NDArray[np.int64]:
-    """Let the decoder continue the prompt until all positions are used."""
+def write(worker: Worker, prompt: Tokens, params: Any, about: About, seed: int) -> str:
+    """Let the decoder continue the prompt until all positions are used, and return the text."""
     count = about.t_max - len(prompt)
     options = {"temperature": 0.7, "u": np.random.RandomState(seed).random_sample(count)}
     args = [prompt, count, params, about.n_heads]
-    return np.asarray(worker.call("decoder_generate", args, options).value)
+    ids = np.ravel(worker.call("decoder_generate", args, options).value)
+    return "".join(about.words[int(token)] for token in ids)

@@ -93,8 +93,8 @@ def test_decoder_that_makes_its_mask_otherwise_cannot_be_trained_without(tmp_pat
     home = registry.homes["causal_mask"].id
     mask, place = own.sources[home]
     peeking = replace(own, sources={**own.sources, home: (mask + training.PEEKING, place)})
-    words = training.prepare(training.stories(0), 8)
-    about = About(1, 2, 8, 8, tuple(words.characters))
+    characters, text = training.prepare(training.stories(0), 8)
+    about = About(1, 2, 8, 8, characters)
     params = training.first_params(about, 0)
     with (
         open_host(registry) as host,
@@ -102,7 +102,7 @@ def test_decoder_that_makes_its_mask_otherwise_cannot_be_trained_without(tmp_pat
         worker_with(host, own, "") as one,
         worker_with(host, peeking, "") as other,
     ):
-        training.check_switch([one, other], words, params, about)
+        training.check_switch([one, other], text, params, about)
 
 
 def test_loss_that_is_no_number_stops_the_training(tmp_path):

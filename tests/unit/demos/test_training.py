@@ -19,16 +19,17 @@ def test_stories_are_the_same_for_the_same_seed_and_long_enough():
     assert training.CHARACTERS <= len(training.stories(0)) < training.CHARACTERS + 200
 
 
-def test_text_is_decoded_to_what_it_was():
-    text = training.prepare("It takes great courage", 4)
-    assert text.decode(text.tokens) == "It takes great courage"
-    assert text.decode(text.tokens[9:14]) == "great"
+def test_tokens_are_the_places_of_the_characters():
+    text = "It takes great courage"
+    characters, tokens = training.prepare(text, 4)
+    assert characters == tuple(sorted(set(text)))
+    assert "".join(characters[token] for token in tokens) == text
 
 
 def test_text_that_is_too_short_is_refused():
     with pytest.raises(Problem, match="has 5 characters, too few for windows of 4"):
         training.prepare("abcde", 4)
-    assert len(training.prepare("abcdef", 4).tokens) == 6
+    assert len(training.prepare("abcdef", 4)[1]) == 6
 
 
 def test_file_that_is_no_text_is_refused(tmp_path):
