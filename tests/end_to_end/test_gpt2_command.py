@@ -186,6 +186,14 @@ def test_bad_weights_are_refused_in_one_sentence(made, tmp_path, name, which):
     refused(run(name, "--weights", folder), said)
 
 
+@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
+def test_configuration_does_not_choose_code_from_the_hub(made, tmp_path, key):
+    folder = shutil.copytree(made["gpt2"], tmp_path / "model")
+    settings(**{key: "somebody/kernels"})(folder)
+    done = gpt2("--weights", folder, tokens=1)
+    assert done.exit_code == 0, done.output
+
+
 NOWHERE = "there is no folder or file {}: name one, or a model"
 
 

@@ -185,6 +185,7 @@ def _configure(file: Path, settings: dict[str, Any], family: Family, n_tensors: 
     path = file.with_name(CONFIG)
     try:
         config = getattr(transformers, family.network).config_class.from_dict(settings)
+        config._attn_implementation = "sdpa"  # it could name code on the hub
         family.sizes(config)
         every = {**settings, **(getattr(config, "rope_parameters", None) or {})}
         for name, known in family.known.items():
@@ -225,7 +226,8 @@ def _complete(
     """Return the model after giving the network its tensors. Raise Problem unless all fit."""
     prefix = f"{network.base_model_prefix}."  # which most tensors have, and a file may leave out
     found = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
-    wanted = {name.removeprefix(prefix): name for name in network.state_dict()}
+    empty = network.state_dict()
+    wanted = {name.removeprefix(prefix): name for name in empty}
     embedding = found.get(family.embedding)
     tied = network.config.tie_word_embeddings or HEAD not in family.whole
     if (
@@ -238,7 +240,7 @@ def _complete(
             "name another model"
         )
     got = {name: tuple(tensor.shape) for name, tensor in found.items()}
-    sizes = {name: tuple(network.state_dict()[full].shape) for name, full in wanted.items()}
+    sizes = {name: tuple(empty[full].shape) for name, full in wanted.items()}
     for name in {**sizes, **got}:
         if got.get(name) != sizes.get(name):
             raise Problem(
