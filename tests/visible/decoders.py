@@ -5,6 +5,11 @@ import numpy as np
 from grader.steps.inputs import Draw
 
 
+def widths(n_heads: int, d_head: int, d_ff: int) -> dict:
+    """These sizes by name; d_model is n_heads * d_head."""
+    return {"n_heads": n_heads, "d_head": d_head, "d_ff": d_ff}
+
+
 def norm(draw: Draw, d_model: int) -> dict:
     """A gain that is not 1 and a bias that is not 0."""
     return {"gain": 1 + draw.normal(d_model) / 4, "bias": draw.normal(d_model) / 4}

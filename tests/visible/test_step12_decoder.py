@@ -2,34 +2,21 @@
 
 from grader.checks import laws
 from tests.visible import decoders, masks, standard
+from tests.visible.decoders import widths
 from tests.visible.sizes import table
 
-# d_model is n_heads * d_head.
-WIDTHS = {"n_heads": 2, "d_head": 2, "d_ff": 6}
+WIDTHS = widths(2, 2, 6)
 
 
-def decoder(
-    draw,
-    batch,
-    length,
-    vocabulary,
-    n_layers,
-    n_heads,
-    d_head,
-    d_ff,
-    padding=None,
-    spare=3,
-    size=1.0,
-):
+def decoder(draw, batch, length, vocabulary, n_layers, padding=None, spare=3, size=1.0, **more):
     """Texts with a token 0, and a decoder that has `spare` more positions than they have tokens."""
     tokens = draw.tokens(vocabulary, *batch, length)
     tokens[..., length // 2] = 0
-    sizes = {"n_layers": n_layers, "n_heads": n_heads, "d_head": d_head, "d_ff": d_ff}
-    t_max = max(1, length + spare)
-    params = decoders.decoder(draw, vocabulary=vocabulary, t_max=t_max, **sizes)
+    sizes = {"vocabulary": vocabulary, "n_layers": n_layers, **more}
+    params = decoders.decoder(draw, t_max=max(1, length + spare), **sizes)
     for layer in params["blocks"]:
         layer["attention"]["w_k"] = layer["attention"]["w_k"] * size
-    arguments = {"tokens": tokens, "params": params, "n_heads": n_heads}
+    arguments = {"tokens": tokens, "params": params, "n_heads": more["n_heads"]}
     if padding is None:
         return arguments
     places = ("middle", "start", "none", "end", "all")
@@ -51,11 +38,11 @@ BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6, "n_layers": 2, **WIDTHS}]
 PADDED_BATCH = [{**BATCH[0], "padding": "each"}]
 SHAPES = table(
     decoder,
-    ((), 1, 3, 1, 1, 2, 3),
-    ((1,), 1, 5, 2, 1, 4, 2),
-    ((3,), 3, 3, 3, 3, 1, 3),
-    ((2, 3), 4, 7, 2, 3, 2, 5),
-    ((), 12, 5, 2, 2, 3, 4),
+    (widths(1, 2, 3), (), 1, 3, 1),
+    (widths(1, 4, 2), (1,), 1, 5, 2),
+    (widths(3, 1, 3), (3,), 3, 3, 3),
+    (widths(3, 2, 5), (2, 3), 4, 7, 2),
+    (widths(2, 3, 4), (), 12, 5, 2),
     (WIDTHS, (), 40, 2, 1),
 )
 FULL = table(decoder, ((), 1, 3, 1), ((2,), 5, 6, 2), **WIDTHS, spare=0)

@@ -4,36 +4,28 @@ import numpy as np
 
 from grader.checks import laws
 from tests.visible import decoders, standard
+from tests.visible.decoders import widths
 from tests.visible.sizes import table
 from tests.visible.test_step06_loss import makes_one_pass
 
-# d_model is n_heads * d_head; a text has `length` tokens, so the decoder reads one less.
-WIDTHS = {"n_heads": 2, "d_head": 2, "d_ff": 5}
+WIDTHS = widths(2, 2, 5)
 
 
 def texts(
-    draw,
-    batch,
-    length,
-    vocabulary,
-    n_layers,
-    n_heads,
-    d_head,
-    d_ff,
-    spare=2,
-    ignored=None,
-    repeated=False,
-    size=1.0,
+    draw, batch, length, vocabulary, n_layers, spare=2, ignored=None, repeated=False, size=1, **more
 ):
-    """Texts and a decoder that has `spare` more positions; logits of a few units times `size`."""
-    sizes = {"n_layers": n_layers, "n_heads": n_heads, "d_head": d_head, "d_ff": d_ff}
-    params = decoders.decoder(draw, vocabulary=vocabulary, t_max=max(1, length + spare), **sizes)
+    """Texts and a decoder that has `spare` more positions; logits of a few units times `size`.
+
+    A text has `length` tokens, so the decoder reads one less.
+    """
+    sizes = {"vocabulary": vocabulary, "n_layers": n_layers, **more}
+    params = decoders.decoder(draw, t_max=max(1, length + spare), **sizes)
     params["embedding"] = params["embedding"] * size
     tokens = draw.tokens(vocabulary, *batch, length)
     if repeated:
         tokens[..., :-1] = draw.tokens(2, *batch, 1) + np.arange(length - 1) % 2
         tokens[..., -1] = vocabulary - 1
-    arguments = {"tokens": tokens, "params": params, "n_heads": n_heads}
+    arguments = {"tokens": tokens, "params": params, "n_heads": more["n_heads"]}
     if ignored is None:
         return arguments
     ignore_id = {"zeros": 0, "minus 1": -1, "none": vocabulary + 5}.get(ignored, 1)
@@ -79,7 +71,10 @@ FULL = table(texts, ((), 2, 3, 1, 0), ((), 4, 5, 1, -1), ((2,), 3, 5, 2, -1), **
 TOO_LONG = table(texts, ((), 5, 6, 1, -2), ((), 4, 6, 1, -99), ((2,), 6, 5, 1, -3), **WIDTHS)
 ONE_TOKEN = table(texts, ((), 1, 5, 1), ((2,), 1, 5, 1), **WIDTHS)
 ALL_IGNORED = table(texts, ((), 4, 5, 1), ((2,), 3, 5, 1), **WIDTHS, ignored="all")
-SHAPES = table(texts, ((), 2, 2, 1, 1, 3, 1), ((3,), 3, 3, 3, 3, 1, 3), ((2, 3), 4, 5, 1, 2, 3, 4))
+SHAPES = [
+    *table(texts, (widths(1, 3, 1), (), 2, 2, 1), (widths(3, 1, 3), (3,), 3, 3, 3)),
+    *table(texts, (widths(2, 3, 4), (2, 3), 4, 5, 1)),
+]
 LARGE = table(texts, ((), 4, 5, 1, {"size": 1e3}), ((2,), 3, 6, 1, {"size": 1e5}), **WIDTHS)
 TIMED = [{"batch": (), "length": 6, "vocabulary": 5, "n_layers": 2, **WIDTHS}]
 READ, ENOUGH = ("w_q", "w_k", "w_v", "w_in"), "is enough for all predictions"

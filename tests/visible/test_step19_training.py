@@ -97,13 +97,12 @@ def windows(draw, number, length, count, ends=False, bad=None, at=-1):
     return {"stream": draw.tokens(50, number), "length": length, "starts": starts}
 
 
-def trained(draw, batch, length, steps, vocabulary, n_layers, n_heads, d_head, d_ff, max_norm=None):
+def trained(draw, batch, length, steps, max_norm=None, **sizes):
     """A decoder, and batches for some steps."""
-    sizes = {"n_layers": n_layers, "n_heads": n_heads, "d_head": d_head, "d_ff": d_ff}
     arguments = {
-        "tokens": tuple(draw.tokens(vocabulary, *batch, length) for _ in range(steps)),
-        "params": decoders.decoder(draw, vocabulary=vocabulary, t_max=length + 1, **sizes),
-        "n_heads": n_heads,
+        "tokens": tuple(draw.tokens(sizes["vocabulary"], *batch, length) for _ in range(steps)),
+        "params": decoders.decoder(draw, t_max=length + 1, **sizes),
+        "n_heads": sizes["n_heads"],
         "lr": tuple(0.015625 / (1 + number) for number in range(steps)),
     }
     return arguments if max_norm is None else {**arguments, "max_norm": max_norm}
