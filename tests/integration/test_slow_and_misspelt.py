@@ -75,3 +75,12 @@ def test_guess_that_is_no_name_is_not_shown(message):
         "    raise type('E', (NameError,), {'__str__': lambda s: 'x. Did you mean: \\'a b\\'?'})()",
     )
     assert "Did you mean 'a b'" not in message(code)
+
+
+def test_process_ends_with_code_that_cannot_be_imported(hurried, steps):
+    step = steps.find("2")
+    grader = grading.make_grader(steps, hurried, "visible", SEED, [step])
+    attempt = grader.attempt(Submission("mine", {step.id: "1 / 0"}), step, grader.right)
+    trial = grader.bench.run(attempt, step.checks)
+    assert trial.failure.type == "ZeroDivisionError"
+    assert not trial.worker.alive
