@@ -9,7 +9,7 @@ import struct
 import threading
 import time
 import urllib.parse
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -20,10 +20,10 @@ from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam
 from grader.classroom.marking import Rules, rules_of
 from grader.classroom.people import person
-from grader.classroom.publishing import publish
+from grader.classroom.publishing import ALIKE, publish
 from grader.classroom.serving import HOST, WORK, Desk, make_server
 from grader.intake.submission import Submission
-from grader.report.records import Who
+from grader.report.records import Alike, Who
 from grader.report.sanitize import safe_name
 from grader.steps import registry
 from tests.support.classes import kept, not_gradable, right, wrong
@@ -169,6 +169,13 @@ def test_similar_work_is_shown_side_by_side(visitor):
     assert page.count("return 1234") > 1
     for place in ("99", "-1", "x"):
         assert visitor.ask("GET", f"/alike/{place}.html")[0].status == 404
+
+
+def test_of_a_large_group_the_first_four_are_compared(visitor, graded):
+    group = (right().student, wrong().student, EVIL, "=cmd|'x'!A0", MAIL)
+    with Gradebook(graded, write=True) as book:
+        book.note(ALIKE, [asdict(Alike(group, REGISTRY.find(STEPS[0]).title, "the same"))])
+    assert visitor.ask("GET", "/alike/0.html")[1].count("<section>") == 6
 
 
 def test_second_change_of_the_same_thing_replaces_the_first(visitor, graded):
