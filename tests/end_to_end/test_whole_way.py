@@ -151,17 +151,20 @@ def test_gradescope(tmp_path):
     assert "Extended until 2026-11-26" in found["cy"]["output"]
 
 
+def penalty(path, student, hours, cy="cy", class_=None):
+    """What nbgrader takes off 20 points that came so many hours after the deadline."""
+    (path / "course.toml").write_text(COURSE.format(cy=cy, more=""), encoding="utf-8")
+    course = read_course(path / "course.toml", REGISTRY)
+    when = datetime.datetime.fromisoformat(course.due) + datetime.timedelta(hours=hours)
+    return find_penalty(course, student, 20, when, class_ or [Graded(student, None)])
+
+
 @pytest.mark.parametrize(
     ("student", "hours", "share"),
     [("ben", 0.2, 0), ("ben", 0.3, 0.1), ("ben", 36, 0.2), ("ben", 999, 1), ("cy", 36, 0)],
 )
 def test_lateness_is_the_same_in_nbgrader(tmp_path, student, hours, share):
-    path = tmp_path / "course.toml"
-    path.write_text(COURSE.format(cy="cy", more=""), encoding="utf-8")
-    course = read_course(path, REGISTRY)
-    when = datetime.datetime.fromisoformat(course.due) + datetime.timedelta(hours=hours)
-    taken = find_penalty(course, student, 20, when, [Graded(student, None)])
-    assert taken == pytest.approx(20 * share)
+    assert penalty(tmp_path, student, hours) == pytest.approx(20 * share)
 
 
 @pytest.mark.parametrize(
@@ -169,14 +172,9 @@ def test_lateness_is_the_same_in_nbgrader(tmp_path, student, hours, share):
     [("Cy Cole", [], False), ("c@x.org", [], False), ("Cy Cole", ["Cy Cole"], True)],
 )
 def test_extension_is_for_the_same_person_in_nbgrader(tmp_path, called, others, is_late):
-    path = tmp_path / "course.toml"
-    path.write_text(COURSE.format(cy=called, more=""), encoding="utf-8")
     class_ = [Graded("s3", None, who=Who(name="Cy Cole", email="c@x.org"))]
     class_ += [Graded(f"other{n}", None, who=Who(name=name)) for n, name in enumerate(others)]
-    course = read_course(path, REGISTRY)
-    when = datetime.datetime.fromisoformat(course.due) + datetime.timedelta(hours=36)
-    taken = find_penalty(course, "s3", 20, when, class_)
-    assert bool(taken) is is_late
+    assert bool(penalty(tmp_path, "s3", 36, called, class_)) is is_late
 
 
 @pytest.mark.long
