@@ -79,28 +79,6 @@ def graded(tmp_path_factory):
     return folder, out
 
 
-SHOWS_WHAT_IT_READS = """
-import sys
-
-def attention_scores(q, k):
-    frame = sys._getframe()
-    while "serve" not in dir(frame.f_locals.get("self")):
-        frame = frame.f_back
-    text, _ = frame.f_locals["self"].sources.modules["step01_projections"]
-    print(text[text.index("def project_qkv"):].partition("return ")[2][:60])
-"""
-
-
-def test_visible_checks_come_with_a_warning(tmp_path):
-    """Whoever grades with them is told what their pages can show, for they do show it."""
-    folder = made(tmp_path / "class", {"mallory": SHOWS_WHAT_IT_READS})
-    told = run(folder, tmp_path / "out")
-    assert "note: visible checks show what a submission returns and prints" in told
-    assert "a program that looks them up passes" in told
-    page = (tmp_path / "out" / "feedback" / "mallory.html").read_text(encoding="utf-8")
-    assert "linear(x, w_q), linear(x, w_k)" in page
-
-
 def test_everybody_gets_what_they_earned(graded):
     found = scores(graded[1])
     assert found.pop("empty") is None
@@ -118,9 +96,11 @@ def test_same_grades_with_one_judge_as_with_two(graded, tmp_path):
     assert results(tmp_path) == results(graded[1])
 
 
-def test_second_run_grades_nothing(graded):
+def test_second_run_grades_nothing_and_warns_again_of_visible_checks(graded):
     before = results(graded[1])
     said = run(*graded, status=1)
+    assert "note: visible checks show what a submission returns and prints" in said
+    assert "a program that looks them up passes" in said
     assert "0 graded, 12 known from before, 1 not gradable." in said
     assert results(graded[1]) == before
 
