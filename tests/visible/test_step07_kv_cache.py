@@ -6,8 +6,6 @@ from grader.checks import laws
 from tests.visible import standard
 from tests.visible.sizes import table
 
-WHOLE = "masked_self_attention"
-
 
 def text(draw, batch, chunks, d_model, d_k, d_v):
     """Random vectors and weights; the scores are a few units in size."""
@@ -37,7 +35,7 @@ def large_text(draw, batch, chunks, d_model, d_k, d_v, sign, size):
     return {**arguments, "w_q": arguments["w_q"] * (sign or 1) * size}
 
 
-def in_chunks(student, case, like=WHOLE):
+def in_chunks(student, case, like="masked_self_attention"):
     """The student's two functions as one function of a whole text."""
     return laws.InChunks(student.attend_with_cache, student.new_cache, like, case.sizes["chunks"])
 

@@ -1,12 +1,12 @@
 """Checks of step 13: a cache for every layer, and text written by the whole decoder."""
 
+from functools import partial
+
 from grader.checks import laws
 from tests.visible import standard
 from tests.visible.decoders import decoder
 from tests.visible.sizes import table
 from tests.visible.test_step08_generation import uses_cache
-
-WHOLE = "decoder_logits"
 
 # A decoder's sizes; d_model is n_heads * d_head.
 TINY = {"vocabulary": 3, "n_layers": 1, "n_heads": 1, "d_head": 4, "d_ff": 2}
@@ -60,13 +60,8 @@ def prompt_and_u(draw, batch, t, n_new, temperature=0.0, top_k=None, **sizes):
 
 def in_chunks(student, case):
     """The student's two functions as one function of a whole text."""
-    n_layers = len(case.arguments["params"]["blocks"])
-    return laws.InChunks(
-        student.decoder_step,
-        lambda: student.new_decoder_cache(n_layers),
-        WHOLE,
-        case.sizes["chunks"],
-    )
+    fresh = partial(student.new_decoder_cache, len(case.arguments["params"]["blocks"]))
+    return laws.InChunks(student.decoder_step, fresh, "decoder_logits", case.sizes["chunks"])
 
 
 # chunks: how many tokens each call gets. A text is as long as its chunks together.

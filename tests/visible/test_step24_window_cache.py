@@ -7,7 +7,6 @@ from tests.visible import standard
 from tests.visible.sizes import table
 from tests.visible.test_step07_kv_cache import large_text, text, text_and_changing_weights
 
-WHOLE = "attend_in_window"
 WIDTHS = {"d_model": 4, "d_k": 5, "d_v": 6}
 OTHER = {"d_model": 3, "d_k": 2, "d_v": 5}
 
@@ -75,7 +74,7 @@ def numbers(case):
     return int(np.prod(case.sizes["batch"])) * (w_k.shape[-1] + w_v.shape[-1])
 
 
-def in_chunks(student, case, like=WHOLE):
+def in_chunks(student, case, like="attend_in_window"):
     """The student's two functions as one function of a whole text."""
     return laws.InChunks(
         student.attend_with_window_cache,

@@ -1,11 +1,11 @@
 """Checks of step 25: a decoder of the Llama family, and its cache."""
 
+from functools import partial
+
 from grader.checks import laws
 from tests.visible import standard
 from tests.visible.sizes import table
 from tests.visible.test_step09_heads import a_mask
-
-WHOLE = "llama_logits"
 
 
 def vectors(draw, batch, length, d_model, eps=None, size=1.0, zero=False):
@@ -99,10 +99,8 @@ def chunked(draw, batch, chunks, vocabulary, n_layers, **sizes):
 
 def in_chunks(student, case):
     """The student's two functions as one function of a whole text."""
-    n_layers = len(case.arguments["params"]["blocks"])
-    return laws.InChunks(
-        student.llama_step, lambda: student.new_llama_cache(n_layers), WHOLE, case.sizes["chunks"]
-    )
+    fresh = partial(student.new_llama_cache, len(case.arguments["params"]["blocks"]))
+    return laws.InChunks(student.llama_step, fresh, "llama_logits", case.sizes["chunks"])
 
 
 VECTORS = table(vectors, ((), 2, 3), ((), 3, 4))
