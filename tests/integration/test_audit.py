@@ -19,15 +19,12 @@ QUIET = {
     "imports": ("import email.mime.text, xml.dom.minidom", "import sqlite3, numpy.testing"),
     "a warning": ("import warnings", "warnings.warn('x')"),
     "a traceback": ("import traceback", "traceback.print_stack()"),
-    "a log": ("import logging", "logging.warning('%s', q.shape)"),
     "an exception that is logged": (
         "import logging",
         "try: 1 / 0\n    except ZeroDivisionError: logging.exception('x')",
     ),
     "random numbers": ("import random", "random.random(), np.random.default_rng().random()"),
-    "the time": ("import time, datetime", "time.time(), datetime.datetime.now()"),
     "a lock": ("import threading", "threading.Lock().acquire()"),
-    "errstate": ("np.seterr(all='ignore')", "np.errstate(all='raise').__enter__()"),
 }
 NOTED = {
     "opens": ("", "open(__import__('os').devnull)", "uses a file (line 4)"),
@@ -37,12 +34,9 @@ NOTED = {
         "pass",
         "uses a file (line 2)",
     ),
-    "saves": ("", "np.save('x.npy', q)", "uses a file (line 4)"),
     "looks": ("from pathlib import Path", "Path('x').exists()", "uses a file (line 4)"),
-    "looks, too": ("import os", "os.path.isfile('x')", "uses a file (line 4)"),
     "lists": ("import os", "os.listdir('.')", "uses a file (line 4)"),
     "makes a folder": ("import os", "os.makedirs('d', exist_ok=True)", "uses a file (line 4)"),
-    "a temporary file": ("import tempfile", "tempfile.TemporaryFile()", "uses a file (line 4)"),
     "a thread": (
         "import threading",
         "t = threading.Thread(target=print); t.start(); t.join()",
@@ -60,11 +54,6 @@ NOTED = {
     ),
     "a shell": ("import os", "os.system('true')", "starts a process (line 4)"),
     "a socket": ("import socket", "socket.socket().close()", "uses a socket (line 4)"),
-    "an event loop": (
-        "import asyncio",
-        "asyncio.new_event_loop().close()",
-        "uses a socket (line 4)",
-    ),
 }
 
 
