@@ -184,11 +184,7 @@ def test_wrong_file_is_one_sentence(tmp_path, course, told):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "line"),
-    [
-        ("gbk", "# 掩码注意力"),
-        ("utf-8-sig", "größe = '掩码'"),
-    ],
+    ("encoding", "line"), [("gbk", "# 掩码注意力"), ("utf-8-sig", "größe = '掩码'")]
 )
 def test_handin_keeps_a_text_in_another_encoding(tmp_path, encoding, line):
     """As UTF-8 it would be read as something else, or not at all, because it names its own."""

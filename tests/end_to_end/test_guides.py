@@ -218,10 +218,7 @@ def test_output_of_grading_is_real(tmp_path):
         p.split("/")[0].rstrip("/")
         for p in re.findall(r"(?m)^\| `([\w./]+)` \|", TEXTS[INSTRUCTOR] + TEXTS[REFERENCE])
     }
-    assert {p for p in listed if not (out / p).exists()} <= {
-        "changes.csv",
-        "matches.csv",
-    }
+    assert {p for p in listed if not (out / p).exists()} <= {"changes.csv", "matches.csv"}
 
 
 # The report

@@ -164,10 +164,7 @@ def test_results_are_private_when_made_and_shared_ones_stay_so(graded_twice, tmp
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [
-        (["{}", "zoe"], "there is no 'zoe' in"),
-        (["nowhere", "anna"], "there is no gradebook in"),
-    ],
+    [(["{}", "zoe"], "there is no 'zoe' in"), (["nowhere", "anna"], "there is no gradebook in")],
 )
 def test_appeal_that_cannot_be_replayed_is_told_in_a_sentence(graded_twice, words, says):
     whole = [word.format(graded_twice[0]) for word in words]

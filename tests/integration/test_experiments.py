@@ -4,12 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.diagnosis.properties.experiments import (
-    Subject,
-    find_idle,
-    find_state,
-    try_all_cases,
-)
+from grader.diagnosis.properties.experiments import Subject, find_idle, find_state, try_all_cases
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from tests.conftest import SEED, SOLUTIONS

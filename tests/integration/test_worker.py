@@ -587,10 +587,7 @@ def test_forged_answers_count_for_the_calls_of_their_message_only(load):
 
 # Memory.
 
-GREEDY = {
-    "8 GiB array": "return np.ones(2**30)",
-    "list that grows": "x = [0]\nwhile True: x += x",
-}
+GREEDY = {"8 GiB array": "return np.ones(2**30)", "list that grows": "x = [0]\nwhile True: x += x"}
 
 
 @pytest.mark.parametrize("body", GREEDY.values(), ids=GREEDY.keys())

@@ -6,12 +6,7 @@ from dataclasses import replace
 import pytest
 
 from grader.classroom import hidden_inputs
-from grader.classroom.gradebook import (
-    LOCK,
-    NAME,
-    Gradebook,
-    key_of,
-)
+from grader.classroom.gradebook import LOCK, NAME, Gradebook, key_of
 from grader.classroom.judge import Exam, Outcome
 from grader.classroom.publishing import list_changes, note_points
 from grader.intake.submission import Submission

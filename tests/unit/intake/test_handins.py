@@ -137,10 +137,7 @@ CHOICES = {
         {"hw.ipynb": CELL, "hw (1).ipynb": as_notebook("", source("'cell'"))},
         "'cell'",
     ),
-    "two notebooks": (
-        {WORK: CELL, "hw.ipynb": OTHER_CELL, **MASK},
-        ANY.format("hw.ipynb", WORK),
-    ),
+    "two notebooks": ({WORK: CELL, "hw.ipynb": OTHER_CELL, **MASK}, ANY.format("hw.ipynb", WORK)),
     "broken notebook beside a file": ({FILE: MINE, BOOK: "{"}, "'mine'", BROKEN),
     "broken notebook beside a stub": ({FILE: STUB, BOOK: "{", **MASK}, BROKEN),
     "two written files": ({FILE: MINE, OLD: OTHER, **MASK}, ANY.format(FILE, OLD)),

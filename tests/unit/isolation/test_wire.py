@@ -96,10 +96,7 @@ def test_handle_decodes_to_itself(number):
 
 def test_handle_becomes_the_object_in_the_worker():
     kept = {3: object()}
-    assert read(encode([Handle(3), {"x": Handle(3)}]), kept)[0] == [
-        kept[3],
-        {"x": kept[3]},
-    ]
+    assert read(encode([Handle(3), {"x": Handle(3)}]), kept)[0] == [kept[3], {"x": kept[3]}]
 
 
 @given(arrays(), st.sampled_from(["C", "F", "strided", "reversed"]), st.booleans())
