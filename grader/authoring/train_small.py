@@ -16,15 +16,7 @@ import numpy as np
 from grader.demos import training
 from grader.demos.gpt2.family import GPT2
 from grader.demos.submission_worker import gather, worker_with
-from grader.demos.weights import (
-    CHEAT,
-    SMALL,
-    WEIGHTS,
-    WORDS,
-    About,
-    describe,
-    format_arrays,
-)
+from grader.demos.weights import CHEAT, SMALL, WEIGHTS, WORDS, About, describe, format_arrays
 from grader.intake.submission import read_folder
 from grader.isolation import Process, start_host
 from grader.steps import registry as registry_module

@@ -80,12 +80,7 @@ def loss_and_gradients(
 
 
 def train(
-    right: SimpleNamespace,
-    tokens: NDArray[np.int64],
-    vocabulary: int,
-    steps: int,
-    *,
-    masked: bool,
+    right: SimpleNamespace, tokens: NDArray[np.int64], vocabulary: int, steps: int, *, masked: bool
 ) -> Params:
     """Return the parameters after that many steps of Adam.
 

@@ -96,11 +96,7 @@ class Student:
     """
 
     def __init__(
-        self,
-        step: Step,
-        ask: Ask,
-        fetch: Callable[[Any], Any],
-        ask_all: AskAll | None = None,
+        self, step: Step, ask: Ask, fetch: Callable[[Any], Any], ask_all: AskAll | None = None
     ) -> None:
         self._functions = {
             function.name: StudentFunction(function, ask, ask_all, self._note)

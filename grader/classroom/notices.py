@@ -20,12 +20,7 @@ def list_strangers(rules: Rules) -> list[str]:
 
     rules: those that know the class.
     """
-    return [
-        *_nobodys(rules),
-        *rules.answer.notes,
-        *_times(rules),
-        *_vain_changes(rules),
-    ]
+    return [*_nobodys(rules), *rules.answer.notes, *_times(rules), *_vain_changes(rules)]
 
 
 def list_doubtful(

@@ -34,11 +34,7 @@ REASONS = {
 
 
 def publish(
-    book: Gradebook,
-    run: int,
-    out: Path,
-    rules: Rules,
-    say: Callable[[str], None],
+    book: Gradebook, run: int, out: Path, rules: Rules, say: Callable[[str], None]
 ) -> tuple[Summary, list[Change]]:
     """Write everything about a run, and return its summary and whose results changed.
 
@@ -80,12 +76,7 @@ def find_alike(book: Gradebook) -> list[Alike]:
 
 
 def _write_pages(
-    book: Gradebook,
-    run: int,
-    out: Path,
-    rules: Rules,
-    summary: Summary,
-    say: Callable[[str], None],
+    book: Gradebook, run: int, out: Path, rules: Rules, summary: Summary, say: Callable[[str], None]
 ) -> Iterator[Graded]:
     """Write the pages that the gradebook has no note on, and grades.csv; read each report once.
 

@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.hosts import open_host
-from grader.cli.options import (
-    html_option,
-    json_option,
-    need_steps,
-    submission_option,
-)
+from grader.cli.options import html_option, json_option, need_steps, submission_option
 from grader.cli.paths import read_submission, show_path, show_place
 from grader.report.problem import Problem, find_steps, need_torch
 from grader.steps.paths import HIDDEN

@@ -114,9 +114,7 @@ def find_encoding(data: bytes) -> str:
     return "utf-8-sig" if name == "utf-8" else name
 
 
-def choose_modules(
-    found: Mapping[str, Mapping[str, str]],
-) -> tuple[dict[str, str], dict[str, str]]:
+def choose_modules(found: Mapping[str, Mapping[str, str]]) -> tuple[dict[str, str], dict[str, str]]:
     """Return the student's own modules by name, and the files that are not read, with the reason.
 
     found: for each name the texts, with the file that each is in. Of two with one name neither is

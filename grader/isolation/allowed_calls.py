@@ -50,10 +50,7 @@ def _calls(column: int) -> dict[str, int]:
     return {row[0]: int(row[column]) for row in rows if row[column] != "-"}
 
 
-MACHINES = {
-    "x86_64": Machine(0xC000_003E, _calls(1)),
-    "aarch64": Machine(0xC000_00B7, _calls(2)),
-}
+MACHINES = {"x86_64": Machine(0xC000_003E, _calls(1)), "aarch64": Machine(0xC000_00B7, _calls(2))}
 
 CLOCKS = (0, 1, 2, 3, 4, 5, 6, 7, 11)
 # Calls allowed only for some values of one argument: its position, and the values.

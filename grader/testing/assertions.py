@@ -299,10 +299,7 @@ def assert_cache_agrees(
 
 
 def _feed(
-    model: ArrayModel,
-    step: Callable[[Any, Any], tuple[Any, Any]],
-    cache: Any,
-    sizes: list[int],
+    model: ArrayModel, step: Callable[[Any, Any], tuple[Any, Any]], cache: Any, sizes: list[int]
 ) -> None:
     """Raise AssertionError unless these pieces give the rows of the whole pass."""
     __tracebackhide__ = True

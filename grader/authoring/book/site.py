@@ -202,12 +202,7 @@ def bibliography_page(lessons: Sequence[tuple[str, str, str]]) -> str:
 
 def glossary_page(pages: Sequence[str]) -> str:
     """Return the page. pages: the page of each lesson, by its step's number."""
-    lines = [
-        "# Glossary",
-        "",
-        "| word | meaning | in torch | first in |",
-        "|---|---|---|---|",
-    ]
+    lines = ["# Glossary", "", "| word | meaning | in torch | first in |", "|---|---|---|---|"]
     for term in read_terms():
         torch = f"`{term.torch}`" if term.torch else ""
         also = f" ({', '.join(term.also)})" if term.also else ""

@@ -145,10 +145,7 @@ def _part(function: Function, name: str) -> Callable[[Any], Any]:
 
 
 def _are_zero_at(
-    function: Function,
-    case: Case,
-    parts: Sequence[str],
-    losses: Sequence[tuple[Bools, Bools, str]],
+    function: Function, case: Case, parts: Sequence[str], losses: Sequence[tuple[Bools, Bools, str]]
 ) -> None:
     """Demand that each loss has no gradient at some positions, in these results.
 

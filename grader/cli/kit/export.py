@@ -9,16 +9,7 @@ from pathlib import Path
 import click
 
 from grader.classroom.course import MAX_TABLE, read_own, refuse
-from grader.classroom.exports import (
-    EACH,
-    FORMATS,
-    INTO,
-    ONE,
-    ZIP,
-    Format,
-    Merged,
-    Options,
-)
+from grader.classroom.exports import EACH, FORMATS, INTO, ONE, ZIP, Format, Merged, Options
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import rules_of
 from grader.classroom.tables import MATCHES

@@ -120,12 +120,7 @@ def _be_worker(control: socket.socket, descriptor: int, folder: str, work: Work)
 
 
 def serve(
-    mode: str,
-    descriptor: str,
-    packages: str,
-    memory_mib: str,
-    seconds: str,
-    walls_json: str = "",
+    mode: str, descriptor: str, packages: str, memory_mib: str, seconds: str, walls_json: str = ""
 ) -> None:
     """Serve as `parent` of workers, or as one worker (`serve`; `share` on Windows).
 

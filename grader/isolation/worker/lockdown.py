@@ -77,11 +77,7 @@ class Walls:
     """
 
     def __init__(
-        self,
-        calls: str,
-        landlock: int = 0,
-        readable: Sequence[str] = (),
-        user: int | None = None,
+        self, calls: str, landlock: int = 0, readable: Sequence[str] = (), user: int | None = None
     ) -> None:
         self.library = ctypes.CDLL(None, use_errno=True)
         self.filter = ctypes.create_string_buffer(bytes.fromhex(calls), len(calls) // 2)
