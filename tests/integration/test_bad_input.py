@@ -15,31 +15,24 @@ from tests.conftest import SOLUTIONS
 STEP = "step02_scores"
 PRELUDE = "import numpy as np\n"
 
-IMPORTS = (
-    r"a step may import NumPy, .* `exercises.step01_projections` \(step02_scores.py, line 1: `"
-)
+LINE = r"\(step02_scores.py, line"
+IMPORTS = rf"a step may import NumPy, .* `exercises.step01_projections` {LINE} 1: `"
 # What the file holds, and words of the first check's message. In the hidden suite an exception's
 # own words are withheld, which could quote what is secret: what is said there, where it differs.
 BROKEN = {
     "syntax error": (
         "def f(:\n",
         r"not valid Python 3\.\d+: .*line 1",
-        r"is not valid Python 3\.\d+ \(step02_scores.py, line 1: `def f\(:`\)",
+        rf"is not valid Python 3\.\d+ {LINE} 1: `def f\(:`\)",
     ),
     "raises at import": (
         "x = 1\ny = x / 0\n",
-        r"raised ZeroDivisionError: division by zero \(step02_scores.py, line 2: `y = x / 0`\)",
-        r"raised ZeroDivisionError \(step02_scores.py, line 2: `y = x / 0`\)",
+        rf"raised ZeroDivisionError: division by zero {LINE} 2: `y = x / 0`\)",
+        rf"raised ZeroDivisionError {LINE} 2: `y = x / 0`\)",
     ),
     "ends the process at import": ("import os\nos._exit(0)\n", "process ended while .* imported"),
-    "quits at import": (
-        "quit()\n",
-        r"calls exit.. when it is imported\. \(step02_scores.py, line 1: `quit\(\)`\)",
-    ),
-    "asks at import": (
-        "n = input()\n",
-        r"raised EOFError.* \(step02_scores.py, line 1: .*Nobody can type anything there",
-    ),
+    "quits at import": ("quit()\n", rf"calls exit.. when it is imported\. {LINE} 1: `quit\(\)`\)"),
+    "asks at import": ("n = input()\n", rf"raised EOFError.* {LINE} 1: .*Nobody can type anything"),
     "loops at import": ("while True: pass\n", "more than 0.5 s"),
     "imports torch": (
         "import torch\n",
@@ -63,7 +56,7 @@ BROKEN = {
     ),
     "imports a name from the package": (
         "from exercises import LOWEST\n",
-        r"raised ImportError: .*'LOWEST'.* \(step02_scores.py, line 1: `from exercises import LO",
+        rf"raised ImportError: .*'LOWEST'.* {LINE} 1: `from exercises import LO",
         f"{IMPORTS}from exercises import LOWEST",
     ),
 }
@@ -139,12 +132,10 @@ def test_broken_function_gets_a_sentence(hasty, source, status, words):
     first = verdict.checks[0]
     assert (first.status, verdict.points) == (status, 0)
     assert re.search(words, first.message), first.message
-
-
-def test_endless_loop_is_waited_for_once(hasty):
-    verdict = hasty(body("while True: pass"))
-    assert {check.status for check in verdict.checks} == {Status.TIMEOUT}
-    assert len({check.message for check in verdict.checks}) == 1
+    if status is Status.TIMEOUT:  # it is waited for once
+        assert {(check.status, check.message) for check in verdict.checks} == {
+            (status, first.message)
+        }
 
 
 def test_printing_and_warning_cost_nothing(hasty):
@@ -194,14 +185,14 @@ NAN = {
     "infinity minus infinity": (
         "step04_softmax",
         "def softmax(scores, axis=-1):\n"
-        "    e = np.exp(scores - scores.max(axis=axis, keepdims=True))\n"
-        "    return e / e.sum(axis=axis, keepdims=True)\n",
+        "    e = np.exp(scores - scores.max(axis, keepdims=True))\n"
+        "    return e / e.sum(axis, keepdims=True)\n",
         r"encountered in subtract \(infinity minus infinity has no value\) .*`e = np.exp",
     ),
     "overflow": (
         "step04_softmax",
         "def softmax(scores, axis=-1):\n"
-        "    return np.exp(scores) / np.exp(scores).sum(axis=axis, keepdims=True)\n",
+        "    return np.exp(scores) / np.exp(scores).sum(axis, keepdims=True)\n",
         r"overflow encountered in exp \(the exponential of a large number is infinite\)",
     ),
 }
