@@ -20,6 +20,14 @@ from grader.steps.registry import KitError
 from tests.conftest import SOLUTIONS, STEPS
 
 HANGS = "\n\ndef attention_scores(q, k):\n    while True:\n        pass\n"
+CHANGES = """
+
+def attention_scores(q, k):
+    scores = q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5
+    if q.flags.writeable:
+        q[...] = 0
+    return scores
+"""
 
 
 @pytest.fixture
@@ -94,6 +102,14 @@ def test_call_without_an_answer_is_written_down(find, steps):
     case = find(step, SOLUTIONS[step.id] + HANGS)
     assert case.calls[-1].function == "attention_scores"
     assert "result = attention_scores(q, k)" in write_program(case, "told")
+
+
+def test_argument_that_was_changed_is_compared(find, run, steps):
+    step = steps.find("2")
+    source = SOLUTIONS[step.id] + CHANGES
+    done = run(find(step, source), source)
+    assert "q, which was an argument: differs at [" in done.stdout
+    assert "k, which was an argument: no number differs" in done.stdout
 
 
 def test_call_that_takes_a_cache_comes_with_those_that_made_it(find, run, steps):
