@@ -20,7 +20,8 @@ from grader.answer_key.variants import CAUGHT_BY, FAIR, MISTAKES, Variant, read
 from grader.authoring.pools import start_pool
 from grader.checks.suites import Live
 from grader.diagnosis.calls import has_read_only
-from grader.diagnosis.library import Suspect, name_cause
+from grader.diagnosis.cause_sentences import name_cause
+from grader.diagnosis.library import Suspect
 from grader.diagnosis.search import WRITES, Replay
 from grader.engine.grading import Grader, make_grader
 from grader.intake.submission import read_folder

@@ -1,26 +1,16 @@
-"""List what may be wrong in a function, known mistakes alone or in pairs, and put it in words.
-
-The words themselves stand beside each known mistake. Those of patterns are in `properties/`.
-"""
+"""List what may be wrong in a function: known mistakes, alone or in pairs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
 from typing import TYPE_CHECKING
 
 from grader.isolation import Host
-from grader.report.records import Diagnosis
 from grader.steps.registry import Registry, Step
 
 if TYPE_CHECKING:
     from grader.answer_key.variants import Variant
-
-GUESSED = 4  # pairs of mistakes that fit alike
-TWO = "At least two things differ"
-SEE = (
-    "Find where its work is done here: is it called, with which arguments, and is its result used?"
-)
 
 
 @dataclass(frozen=True)
@@ -118,54 +108,3 @@ def _list_names(code: CodeType) -> set[str]:
     """Return the names of others that a function uses, also inside its own functions."""
     inner = (one for one in code.co_consts if isinstance(one, CodeType))
     return set(code.co_names).union(*map(_list_names, inner))
-
-
-def name_cause(cause: Suspect, step: Step) -> Diagnosis:
-    """Return the name for the report on a step, with the place of an earlier step's mistake."""
-    first = cause.variants[0]
-    known = Diagnosis(first.id, first.hint, first.says)
-    if len(cause.variants) > 1:
-        ids = " + ".join(variant.id for variant in cause.variants)
-        says = " ".join(variant.says for variant in cause.variants)
-        hint = " ".join(variant.hint for variant in cause.variants)
-        known = Diagnosis(ids, hint, f"{TWO}. {says}")
-    return name_replaced(known, tuple(cause.replacements), step)
-
-
-def name_replaced(cause: Diagnosis, replaced: Sequence[str], step: Step) -> Diagnosis:
-    """Return a cause that says in which function it would be, if no function of the step has it.
-
-    The function of an earlier step is right. But the step's own code may call it with wrong
-    arguments, leave out the call, or do its work itself.
-    """
-    own = {function.name for function in step.functions}
-    if len(replaced) != 1 or own & set(replaced):
-        return cause
-    where = f"The results are those that a wrong {replaced[0]} would give: {cause.says}"
-    return replace(cause, says=f"{where} {SEE}")
-
-
-def _say_or(fits: Sequence[Suspect], step: Step) -> Diagnosis:
-    """Return the name of the first cause, and the words of another one that fits as well."""
-    first = name_cause(fits[0], step)
-    others = (name_cause(one, step) for one in fits[1:] if len(one.variants) == 1)
-    other = next((one.says for one in others if one.misconception != first.misconception), "")
-    own = {function.name for function in step.functions}
-    if not other or len(fits[0].variants) > 1 or not own & set(fits[0].replacements):
-        return first
-    return replace(first, says=f"{first.says} Or, with the same results: {other}")
-
-
-def name_shared(fits: Sequence[Suspect], step: Step, named: list[Suspect]) -> Diagnosis | None:
-    """Return the name of the first cause that fits; if many pairs share one mistake, only that one.
-
-    If very many mistakes fit beside it, their effect cannot be seen, and each would be a guess.
-    """
-    pairs = {frozenset(v.id for v in cause.variants) for cause in fits}
-    shared = frozenset.intersection(*pairs)
-    if len(pairs) < GUESSED or len(shared) != 1:
-        named.append(fits[0])
-        return _say_or(fits, step)
-    one = next(v for v in fits[0].variants if v.id in shared)
-    says = f"{TWO}, and this is one of them. {one.says}"
-    return Diagnosis(one.id, one.hint, says)

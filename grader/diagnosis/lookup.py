@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from grader.checks.tolerances import EXACT, FLOAT32
 from grader.diagnosis.calls import Call, Symptoms, holds_single
-from grader.diagnosis.library import name_replaced
+from grader.diagnosis.cause_sentences import name_replaced
 from grader.diagnosis.replay import KINDS, error_key, errors_agree
 from grader.diagnosis.search import writes_into
 from grader.isolation.client import Raised

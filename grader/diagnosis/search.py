@@ -18,7 +18,8 @@ import numpy as np
 
 from grader.checks.tolerances import EXACT, FLOAT32
 from grader.diagnosis.calls import FETCH, Call, Log, Symptoms, has_read_only, holds_single
-from grader.diagnosis.library import Library, Suspect, find_used, name_shared
+from grader.diagnosis.cause_sentences import name_shared
+from grader.diagnosis.library import Library, Suspect, find_used
 from grader.diagnosis.replay import HANDLE, is_mark
 from grader.isolation.client import CallFailed, Program, Raised, Worker, compile_source
 from grader.isolation.wire import Counted, Foreign, Handle

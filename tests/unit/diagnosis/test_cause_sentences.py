@@ -1,6 +1,6 @@
 """Test what is said of a cause's place."""
 
-from grader.diagnosis.library import name_replaced
+from grader.diagnosis.cause_sentences import name_replaced
 from grader.report.records import Diagnosis
 from grader.steps.registry import load
 
