@@ -127,7 +127,7 @@ def test_grade_ends_with_what_was_not_graded_or_read(graded, home):
     assert f"{FILE} could be any of {FILE}, old/{FILE}: keep one of them." in bo
     assert cy == "not read: cy: more.rar"
     assert loose == "ignored: step02.py: a source file must be in a folder with the student's name"
-    assert notes.startswith("ignored: notes.txt: ")
+    assert notes == "ignored: notes.txt: it is neither a folder nor a zip nor a notebook"
     again, status = graded()
     assert (status, "0 graded, 2 known from before, 1 not gradable." in again) == (1, True)
     page = (home / "graded" / "index.html").read_text(encoding="utf-8")

@@ -69,27 +69,3 @@ def read_place(place, steps):
     tree = folders_and_zips.Tree()
     tree.add(folders_and_zips.Spot(place))
     return handins.read_tree("anna", tree, steps)
-
-
-# Names that an id may have.
-
-STRANGE = [
-    "..",
-    "...",
-    "a b",
-    "Ünal",
-    "漢字",
-    "🎉",
-    "a\nb",
-    "\x1b[31mred",
-    "=1+1",
-    "-rf",
-    "<script>alert(1)",
-    "x" * 240,
-    "\u202eevil",
-    "con",
-    "NUL.txt",
-    "e\u0301",
-    "é",
-    "a\udcff",
-]

@@ -77,11 +77,9 @@ STORED = zipped((FILE, SOURCE), method=zipfile.ZIP_STORED)
 FEW = "it is encrypted, or compressed in a way that few programs know"
 COSTLY = {
     "link": (lambda: zipped((info(kind=stat.S_IFLNK), "/etc/passwd")), "it is not a regular file"),
-    "device": (lambda: zipped((info(kind=stat.S_IFCHR), "")), "it is not a regular file"),
     "pipe": (lambda: zipped((info(kind=stat.S_IFIFO), "")), "it is not a regular file"),
     "encrypted": (lambda: patched(PLAIN, b"PK\1\2", 8, b"\1\0"), FEW),
     "rare compression": (lambda: zipped((FILE, SOURCE), method=zipfile.ZIP_LZMA), FEW),
-    "unknown compression": (lambda: patched(PLAIN, b"PK\1\2", 10, b"\x63\0"), FEW),
     "too long": (
         lambda: zipped((FILE, b"#" * 1_000_001), method=zipfile.ZIP_STORED),
         "it is longer than 1,000,000 bytes",
@@ -103,11 +101,6 @@ COSTLY = {
 def test_member_is_refused_with_a_sentence(read, make, reason):
     with pytest.raises(SubmissionError, match=re.escape(f"{FILE} cannot be read: {reason}")):
         read(make())
-
-
-def test_refused_member_costs_its_step_only(read):
-    taken = read(zipped((info(kind=stat.S_IFLNK), "/etc/passwd"), ("step03_mask.py", "x = 1\n")))
-    assert dict(taken.sources) == {"step03_mask": "x = 1\n"}
 
 
 def test_name_that_differs_by_case_is_told(read):

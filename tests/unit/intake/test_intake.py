@@ -9,7 +9,7 @@ import pytest
 
 from grader.intake import entries as intake
 from grader.intake.folders_and_zips import SubmissionError
-from tests.support.handed_in import FILE, STRANGE, posix, spread, write
+from tests.support.handed_in import FILE, posix, spread, write
 from tests.support.processes import descriptors
 
 # Who is who.
@@ -83,19 +83,6 @@ def test_number_of_a_step_is_not_taken_for_one_that_canvas_adds(steps, tmp_path,
     (anna,) = intake.list_class(tmp_path).entries
     assert [one.called for one in anna.found] == [read]
     assert list(intake.read(anna, steps).sources) == ["step02_scores"]
-
-
-def test_other_files_are_listed_as_ignored(tmp_path):
-    write(tmp_path / "alice")
-    for name in ("README.txt", "submission_metadata.yml", FILE, "Thumbs.db", ".hidden"):
-        (tmp_path / name).write_text("x")
-    listing = intake.list_class(tmp_path)
-    assert [entry.student for entry in listing.entries] == ["alice"]
-    assert dict(listing.ignored) == {
-        "README.txt": "it is neither a folder nor a zip nor a notebook",
-        "submission_metadata.yml": "it is neither a folder nor a zip nor a notebook",
-        FILE: "a source file must be in a folder with the student's name",
-    }
 
 
 def test_missing_class_folder_is_an_error(tmp_path):
@@ -231,17 +218,6 @@ def test_locked_folder_is_not_gradable(steps):
             intake.read(alice, steps)
         assert list(intake.read(bob, steps).sources) == ["step02_scores"]
         (top / "alice").chmod(0o755)
-
-
-# Names.
-
-
-@posix
-@pytest.mark.parametrize("name", [name for name in STRANGE if not name.startswith(".")])
-def test_strange_id_is_kept_as_it_is(read, tmp_path, name):
-    write(tmp_path / name)
-    submission = read(name)
-    assert (submission.id, list(submission.sources)) == (name, ["step02_scores"])
 
 
 # Students choose the names of their files, and on some platforms their own.

@@ -49,15 +49,6 @@ DOWNLOADS = {
         ["Lee, Ann(alee)_Submission attachment(s)_x.py"],
         {"alee": ("", "alee", "Ann Lee")},
     ),
-    "Autolab": (
-        ["a_lee@x.edu_2_x.py", "a_lee@x.edu_10_x.py", "bo@x.edu_1_x.py"],
-        {"a_lee@x.edu": ("", "", ""), "bo@x.edu": ("", "", "")},
-    ),
-    "PrairieLearn": (["a_lee@x.edu_x.py"], {"a_lee@x.edu": ("", "", "")}),
-    "Google Classroom": (
-        ["Ann Lee - x.py", "Bo - x.py"],
-        {n: ("", "", n) for n in ("Ann Lee", "Bo")},
-    ),
 }
 
 
