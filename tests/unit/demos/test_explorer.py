@@ -24,11 +24,6 @@ def multi_head_attention(x, params, n_heads, mask=None):
     weights = SOFTMAX(np.where(mask, scores, -np.inf))
     return merge_heads(weights @ v) @ params["w_o"] + params["b_o"]
 """
-OWN_SOFTMAX = """
-def _own(scores):
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
-"""
 HEAD_BY_HEAD = """
 import exercises.step05_output as fifth
 
@@ -51,14 +46,6 @@ def decoder_logits(tokens, params, n_heads, padding=None):
         x = exercises.step11_block.decoder_block(x, block, n_heads=n_heads, mask=mask)
     return layer_norm(x, **params["ln_f"]) @ params["embedding"].T
 """
-WRITTEN_OUT = (
-    MODULE_CALLED.replace("exercises.step11_block.decoder_block", "_block")
-    + """
-
-def _block(x, params, n_heads, mask):
-    return x
-"""
-)
 
 
 @pytest.fixture(scope="module")
@@ -110,17 +97,6 @@ def test_right_code_shows_the_same_however_its_functions_call_each_other(way, lo
     assert unmasked["leaks"]
 
 
-def test_forgotten_mask_is_seen_in_what_softmax_gets_and_in_the_weights(look_at_layer):
-    bug = "\n\ndef attention(q, k, v, mask=None):\n"
-    bug += "    return attention_output(softmax(attention_scores(q, k)), v)\n"
-    found = look_at_layer(**more("step05_output", bug))
-    assert "causal_mask" in found["called"]
-    assert "apply_mask" not in found["called"]
-    np.testing.assert_array_equal(found["masked"], found["scores"])
-    assert np.triu(np.array(found["weights"])[0, 0], 1).any()
-    assert len(found["leaks"]) == 6
-
-
 def test_mask_after_the_softmax_is_seen_in_the_weights(look_at_layer):
     bug = "\n\ndef attention(q, k, v, mask=None):\n"
     bug += "    return attention_output(softmax(attention_scores(q, k)) * mask, v)\n"
@@ -156,11 +132,6 @@ def test_boxes_whose_step_is_unwritten_are_empty(look_at_layer, upto):
     }
 
 
-def test_mask_of_the_one_layer_can_be_taken_away(look_at_layer):
-    assert len(look_at_layer(masked=[False])["leaks"]) == 6
-    assert look_at_layer()["leaks"] == []
-
-
 @pytest.mark.parametrize("model", [LAYER, DECODER], ids=lambda model: model.name)
 def test_gradient_reaches_no_later_word_unless_a_mask_is_gone(look, model):
     found = look(model=model.name)["backward"]
@@ -190,15 +161,13 @@ def test_part_that_fails_leaves_the_others(look):
     assert found["backward"]["x"]
 
 
+WRITTEN_OUT = MODULE_CALLED.replace("exercises.step11_block.decoder_block", "_block")
+WRITTEN_OUT += "\n\ndef _block(x, params, n_heads, mask):\n    return x\n"
 REFUSED = {
     "blocks written out": (more("step12_decoder", WRITTEN_OUT), "Yours calls it 0 times."),
     "product that does not fit": (
         more("step02_scores", "\n\ndef attention_scores(q, k):\n    return q @ k\n"),
         "In a matrix product the columns of the left array meet the rows of the right one:",
-    ),
-    "error": (
-        more("step11_block", "\n\ndef decoder_block(x, params, n_heads, mask):\n    return y\n"),
-        "Your code raised NameError in line",
     ),
 }
 
@@ -241,8 +210,9 @@ def test_part_that_hangs_leaves_the_boxes(look, host, monkeypatch):
 
 
 def test_weights_made_elsewhere_are_not_seen(look):
-    text = OWN_SOFTMAX + BY_HAND.replace("SOFTMAX", "_own")
-    found = look(**more("step09_heads", text))
+    own = "\ndef _own(scores):\n    powers = np.exp(scores - scores.max(-1, keepdims=True))\n"
+    own += "    return powers / powers.sum(axis=-1, keepdims=True)\n"
+    found = look(**more("step09_heads", own + BY_HAND.replace("SOFTMAX", "_own")))
     assert found["weights"] is None
     assert "softmax" not in found["called"]
     assert found["next"]

@@ -20,16 +20,15 @@ def test_stories_are_the_same_for_the_same_seed_and_long_enough():
 
 
 def test_tokens_are_the_places_of_the_characters():
-    text = "It takes great courage"
+    text = "abcdef"  # just long enough
     characters, tokens = training.prepare(text, 4)
-    assert characters == tuple(sorted(set(text)))
+    assert characters == (*text,)
     assert "".join(characters[token] for token in tokens) == text
 
 
 def test_text_that_is_too_short_is_refused():
     with pytest.raises(Problem, match="has 5 characters, too few for windows of 4"):
         training.prepare("abcde", 4)
-    assert len(training.prepare("abcdef", 4)[1]) == 6
 
 
 def test_file_that_is_no_text_is_refused(tmp_path):

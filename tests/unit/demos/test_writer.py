@@ -94,20 +94,6 @@ def test_story_that_everybody_sees_is_whole(right):
     assert second.startswith("The owl ")
 
 
-@pytest.mark.parametrize(
-    ("prompt", "said"),
-    [
-        ("the zebra and a horse", "does not know 'zebra', 'horse'. Its words: . a and"),
-        ("<img src=x>", "does not know '<', 'img', 'src', '=', 'x', '>'."),
-        ("", "You typed 0 words: type from 1 to 52."),
-        (" the" * 60, "You typed 60 words: type from 1 to 52."),
-    ],
-)
-def test_prompt_that_cannot_be_read_is_one_sentence(prompt, said):
-    with pytest.raises(NotReady, match=re.escape(said)):
-        read_words(prompt, load_writer().words, 52)
-
-
 def test_prompt_may_have_capitals_and_points():
     words = read_words("The owl looks for the lamp.", load_writer().words, 52)
     assert words == ("the", "owl", "looks", "for", "the", "lamp", ".")
@@ -126,7 +112,7 @@ def test_learners_own_functions_write(steps, host, own, right):
 
 def test_stub_is_named(steps, host, own):
     own["step07_kv_cache"] = (
-        "def attend_with_cache(*a): raise NotImplementedError\nnew_cache = dict"
+        "new_cache = dict\ndef attend_with_cache(*a): raise NotImplementedError"
     )
     with pytest.raises(NotReady, match="still to be written"):
         writer.tell(host, steps, Submission("", own))
