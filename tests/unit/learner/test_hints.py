@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from grader.learner.hints import LastHints, list_hints, next_hint, note_shown, read_last_hints
-from grader.learner.journal import Journal
 from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
 from grader.steps.registry import Check, Function
 from tests.conftest import STEPS
@@ -14,24 +13,15 @@ STEP = STEPS[2]
 
 
 def verdict(*causes):
-    checks = tuple(
-        CheckVerdict(f"c{i}", "f", "t", Status.FAILED, 0, 1, diagnosis=cause)
-        for i, cause in enumerate(causes)
-    )
-    return StepVerdict(STEP.id, STEP.title, Status.FAILED, 0, 1, checks)
-
-
-def test_some_checks_have_their_own_hints():
-    assert [check.id for step in STEPS for check in step.checks if check.hints]
+    checks = (CheckVerdict("c", "f", "t", Status.FAILED, 0, 1, diagnosis=one) for one in causes)
+    return StepVerdict(STEP.id, STEP.title, Status.FAILED, 0, 1, (*checks,))
 
 
 def of_checks(step, *statuses):
     """A verdict whose checks ended so, in the step's order."""
-    found = [
-        CheckVerdict(check.id, check.function, "t", status, 0, 1)
-        for check, status in zip(step.checks, statuses, strict=False)
-    ]
-    return StepVerdict(step.id, step.title, Status.FAILED, 0, 1, tuple(found))
+    ended = zip(step.checks, statuses, strict=False)
+    found = (CheckVerdict(one.id, one.function, "t", status, 0, 1) for one, status in ended)
+    return StepVerdict(step.id, step.title, Status.FAILED, 0, 1, (*found,))
 
 
 OWN = replace(
@@ -144,12 +134,6 @@ def test_steps_are_remembered_apart(tmp_path):
     other = replace(STEP, id="step99_other")
     next_hint(STEP, STEP.hints, tmp_path)
     assert next_hint(other, STEP.hints, tmp_path)[0] == 1
-
-
-def test_broken_journal_loses_no_hint(tmp_path):
-    Journal(tmp_path).path.write_text("not JSON", encoding="utf-8")
-    assert next_hint(STEP, STEP.hints, tmp_path) == (1, STEP.hints[0])
-    assert next_hint(STEP, STEP.hints, tmp_path) == (2, STEP.hints[1])
 
 
 def test_journal_that_cannot_be_written_loses_no_hint(tmp_path):

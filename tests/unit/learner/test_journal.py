@@ -40,10 +40,9 @@ def test_step_that_passes_is_news_once_and_again_after_it_failed(journal):
 
 
 def test_pattern_is_no_mistake_that_was_met(journal):
-    failed = verdict(FIRST, Status.FAILED, "It fails for one row.")
     pattern = Diagnosis("property:rows", "help", "It fails for one row.")
     check = CheckVerdict("c", "f", "", Status.FAILED, 0, 1, diagnosis=pattern)
-    journal.note([StepVerdict(FIRST, "", failed.status, 0, 1, (check,))], 0.0)
+    journal.note([StepVerdict(FIRST, "", Status.FAILED, 0, 1, (check,))], 0.0)
     assert journal.on_step(FIRST)["met"] == []
 
 

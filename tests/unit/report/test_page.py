@@ -8,9 +8,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from grader.report.grids import MAX_MAP, are_weights, exhibits, influence_grid
+from grader.report.grids import are_weights, exhibits, influence_grid
 from grader.report.html.page import MAX_PRINTED_LINES, page
-from grader.report.influences import findings
 from grader.report.records import (
     Array,
     CheckVerdict,
@@ -74,11 +73,7 @@ class Tree(HTMLParser):
     def all(self, tag, **attributes):
         """The attributes of the elements of that kind, `class_` among those that they must have."""
         wanted = {name.rstrip("_"): value for name, value in attributes.items()}
-        return [
-            found
-            for name, found in self.elements
-            if name == tag and wanted.items() <= found.items()
-        ]
+        return [has for name, has in self.elements if name == tag and wanted.items() <= has.items()]
 
     @property
     def words(self):
@@ -217,19 +212,19 @@ def test_wrong_cells_are_marked_in_words():
     assert "✗ marks what is wrong." in TREE.words
 
 
-def test_a_small_difference_is_seen():
-    got = EXPECTED + [[0, 0], [0, 1e-7]]
-    tree = Tree(
-        case(expected=(array("expected", EXPECTED),), got=(array("got", got, got != EXPECTED),))
-    )
-    (cell,) = tree.all("td", class_="wrong")
-    assert cell["aria-label"] == "0.50000010, wrong; expected: 0.50000000"
-
-
-def test_wrong_cells_without_a_right_one():
-    got = array("got", [[-0.5, 1.5]], [[True, False]])
-    (cell,) = Tree(case(got=(got,))).all("td", class_="wrong")
-    assert cell["aria-label"] == "-0.500, wrong"
+@pytest.mark.parametrize(
+    ("expected", "got", "told"),
+    [
+        ((array("expected", EXPECTED),), 0.5 + 1e-7, "0.50000010, wrong; expected: 0.50000000"),
+        ((), -0.5, "-0.500, wrong"),
+    ],
+    ids=["a small difference", "no right one"],
+)
+def test_wrong_cell_is_seen(expected, got, told):
+    values = np.array([[0.25, 0.75], [0.5, got]])
+    mine = array("got", values, [[False, False], [False, True]])
+    (cell,) = Tree(case(expected=expected, got=(mine,))).all("td", class_="wrong")
+    assert cell["aria-label"] == told
 
 
 def test_influence_map_has_the_right_cells():
@@ -241,23 +236,6 @@ def test_influence_map_has_the_right_cells():
     marks = [[cell.mark for cell in row] for row in influence_grid(Influence(MOVED)).cells]
     assert marks[1] == ["may", "may", "none", "leak"]
     assert marks[2] == ["may", "none", "may", "none"]
-
-
-def test_influence_counts_the_other_pairs():
-    assert findings(Influence(((1.0, 0.5, 0.25), (0.0, 1.0, 2.0), (0.0, 0.0, 1.0)))) == [
-        "Output 0 moved by 0.5 when only input 1 changed: it must not. "
-        "The same holds for 2 more pairs."
-    ]
-    assert findings(Influence(((1.0, 0.0), (0.5, 1.0)), all_matter=True)) == []
-
-
-def test_large_influence_map_keeps_what_is_wrong():
-    moved = np.tril(np.ones((40, 40)))
-    moved[20, 35] = 1
-    grid = influence_grid(Influence(tuple(map(tuple, moved.tolist()))))
-    assert {20, 35} <= set(grid.down) == set(grid.across)
-    assert len(grid.down) == MAX_MAP
-    assert f"{MAX_MAP} of 40 rows" in grid.note
 
 
 def test_weights_get_heat_maps_side_by_side():
@@ -272,10 +250,8 @@ def test_weights_get_heat_maps_side_by_side():
         ([[0.5, 0.5], [0.5, 0.4]], False),
         ([[1.5, -0.5]], False),
         ([[0.0, 0.0]], False),
-        ([[1.0], [1.0]], False),
         ([[True, False]], False),
         ([0.5, 0.5], False),
-        ([[float("nan"), 1.0]], False),
         (np.full((2, 3, 4), 0.25), True),
         (np.zeros((2, 0, 3)), False),
     ],
@@ -288,14 +264,9 @@ def test_slices_with_wrong_cells_come_first_and_the_rest_is_counted():
     expected = np.zeros((2, 4, 2, 2))
     got = expected.copy()
     got[0, 3], got[1, 1], got[1, 2], got[1, 3] = 1, 2, 3, 4
-    shown = exhibits(
-        Evidence(
-            "f(x)",
-            (array("x", expected), array("w", expected[0, 0])),
-            (array("expected", expected),),
-            (array("got", got, got != expected),),
-        )
-    )
+    inputs = array("x", expected), array("w", expected[0, 0])
+    results = (array("expected", expected),), (array("got", got, got != expected),)
+    shown = exhibits(Evidence("f(x)", inputs, *results))
     assert [grid.name for grid in shown[0].grids] == ["x[0, 3]", "x[1, 1]", "x[1, 2]", "w"]
     names = [grid.name for exhibit in shown[1:] for grid in exhibit.grids]
     assert names[1::2] == ["got[0, 3]", "got[1, 1]", "got[1, 2]"]
@@ -321,8 +292,6 @@ def test_large_arrays_are_shortened_around_what_is_wrong():
         (array("got", 2.5), "got 2.500"),
         (array("got", [1, 2]), "got (2,) 0 1 1 2"),
         (array("got", [[True]]), "got (1, 1) 0 0 True"),
-        (array("got", np.zeros((0, 3))), "got (0, 3) empty"),
-        (array("got", np.zeros((2, 0))), "got (2, 0) empty"),
         (array("got", np.zeros((0, 2, 2))), "got (0, 2, 2) empty"),
         (Array("got", (64, 64), None), "got (64, 64) 4,096 numbers: too many to show"),
         (array("got", [[np.nan, -np.inf]]), "0 nan -inf"),
@@ -355,9 +324,8 @@ def test_one_cause_and_one_message_are_told_once():
 
 def test_code_in_a_sentence_is_set_as_code_and_escaped():
     text = "It raised ValueError (line 2: `return x < y`); `a lone backtick & <i>."
-    assert "(line 2: <code>return x &lt; y</code>); `a lone backtick &amp; &lt;i&gt;." in page(
-        report(step(check(message=text)))
-    )
+    html = page(report(step(check(message=text))))
+    assert "(line 2: <code>return x &lt; y</code>); `a lone backtick &amp; &lt;i&gt;." in html
 
 
 def test_report_without_steps_tells_no_seed():
@@ -416,9 +384,7 @@ def luminance(colour):
 def test_colours_stand_out(scheme):
     both = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\);", page(report()))
     colours = {name: pair[scheme] for name, *pair in both}
-    pairs = [
-        (ink, ground) for ink in ("text", "muted", "bad", "link") for ground in ("page", "panel")
-    ]
+    pairs = [*itertools.product(("text", "muted", "bad", "link"), ("page", "panel"))]
     pairs += [("good", "page"), ("text", "hint-panel"), ("text", "due-panel")]
     pairs += [("text", "bad-panel"), ("bad", "bad-panel")]
     for ink, ground in pairs:
@@ -467,21 +433,10 @@ def test_three_checks_that_say_the_same_are_one_group():
     assert "in the same way" not in page(report(step(*two)))
 
 
-def test_link_to_a_step_has_its_number():
-    steps = [replace(step(check()), step=name) for name in ("step04_softmax", "step05_output")]
-    html = page(report(*steps))
-    assert html.count('href="#step-4"') == 3  # to skip to it, as the first to do, in the overview
-    assert html.count('href="#step-5"') == 1
-    assert html.count('id="step-5"') == 1
-
-
 def test_report_read_from_json_has_its_infinite_numbers_again():
-    shown = {
-        "inputs": (array("mask", [[True, False]]),),
-        "expected": (array("expected", [[0.0, -np.inf]]),),
-        "got": (array("got", [[np.inf, np.nan]], [[True, True]]),),
-    }
-    whole = report(step(check(evidence=Evidence("additive_mask(mask)", **shown))))
+    results = (array("expected", [[0.0, -np.inf]]),), (array("got", [[np.inf, np.nan]]),)
+    shown = Evidence("additive_mask(mask)", (array("mask", [[True, False]]),), *results)
+    whole = report(step(check(evidence=shown)))
     again = report_from_json(whole.to_json())
     (found,) = again.steps[0].checks[0].evidence.expected
     assert found.cells == [[0.0, -np.inf]]
