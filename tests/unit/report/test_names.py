@@ -8,29 +8,8 @@ from hypothesis import strategies as st
 from grader.report.sanitize import one_line, safe_name
 from tests.support.examples import given
 
-STRANGE = [
-    "..",
-    "...",
-    "a b",
-    "Ünal",
-    "漢字",
-    "🎉",
-    "a\nb",
-    "\x1b[31mred",
-    "=1+1",
-    "-rf",
-    "x" * 240,
-]
-STRANGE += [
-    "x" * 240,
-    "<script>alert(1)",
-    "\u202eevil",
-    "con",
-    "NUL.txt",
-    "e\u0301",
-    "é",
-    "a\udcff",
-]
+STRANGE = ["..", "...", "a b", "Ünal", "漢字", "🎉", "a\nb", "\x1b[31mred", "=1+1", "-rf", "con"]
+STRANGE += ["x" * 240, "<script>alert(1)", "\u202eevil", "NUL.txt", "e\u0301", "é", "a\udcff"]
 
 
 @pytest.mark.parametrize("name", ["alice", "a.b@c.org", "s12345", "anna_2", "x" * 60, "1", "a+b"])
