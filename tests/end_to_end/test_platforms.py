@@ -14,10 +14,11 @@ from click.testing import CliRunner
 from grader.classroom import run
 from grader.classroom.judge import Outcome
 from grader.classroom.overrides import HEADER
-from grader.classroom.tables import MATCHES
+from grader.classroom.people import resolve
+from grader.classroom.tables import MATCHES, read_roster
 from grader.cli import main
 from grader.report.records import Status
-from tests.support.classes import check, report, step
+from tests.support.classes import check, report, right, step
 from tests.support.commands import table
 from tests.support.handed_in import spread
 from tests.support.stubs import solution_text, stub_text
@@ -74,16 +75,21 @@ ROWS = [(id, *reversed(last_first(name).split(", ")), login) for id, name, login
 HEADS = {
     "moodle": "Identifier,Full name,Email address,Status,Grade,Maximum Grade\r\n",
     "canvas": "Student,ID,SIS User ID,SIS Login ID,Section,L (7)\r\n    Points Possible,,,,,10\r\n",
-    "brightspace": "OrgDefinedId,L Points Grade <Numeric MaxPoints:10>,End-of-Line Indicator\r\n",
-    "blackboard": '"Last Name"\t"First Name"\t"Username"\t"L [Total Pts: 10 Score] |7"\r\n',
+    "brightspace": (
+        "OrgDefinedId,Username,Last Name,First Name,L Points Grade <Numeric MaxPoints:10>,"
+        "End-of-Line Indicator\r\n"
+    ),
+    "blackboard": (
+        '"Last Name"\t"First Name"\t"Username"\t"Student ID"\t"L [Total Pts: 10 Score] |7"\r\n'
+    ),
     "gradescope-csv": "Name,SID,Email,Total Score,Max Points,Status\r\n",
     "sakai": '"Lab 1","Points"\n\n"Display ID","ID","Last Name","First Name","grade"\n',
 }
 LINES = {
     "moodle": "Participant {n},{first} {last},{login}@x.edu,Sent,{grade},10.00\r\n",
     "canvas": '"{last}, {first}",{n},{id},{login},A,{grade}\r\n',
-    "brightspace": "#{id},{grade},#\r\n",
-    "blackboard": '"{last}"\t"{first}"\t"{login}"\t"{grade}"\r\n',
+    "brightspace": "#{id},#{login},{last},{first},{grade},#\r\n",
+    "blackboard": '"{last}"\t"{first}"\t"{login}"\t"{id}"\t"{grade}"\r\n',
     "gradescope-csv": "{first} {last},{id},{login}@x.edu,{grade},10.0,Ungraded\r\n",
     "sakai": '"{login}","{id}","{last}","{first}","{grade}"\n',
 }
@@ -124,6 +130,16 @@ def own_file(platform, grades):
         more = {"n": NUMBERS[id], "grade": grades.get(id, "")}
         text += LINES[platform].format(id=id, first=first, last=last, login=login, **more)
     return text.encode({"moodle": "utf-8-sig", "blackboard": "utf-16"}.get(platform, "utf-8"))
+
+
+@pytest.mark.parametrize("platform", HEADS)
+def test_table_of_a_platform_is_a_class_list(tmp_path, platform):
+    (tmp_path / "own.csv").write_bytes(own_file(platform, {}))
+    listed = read_roster(tmp_path / "own.csv")
+    assert [one.who.name for one in listed] == [f"{first} {last}" for _, first, last, _ in ROWS]
+    login = ROWS[3][3]
+    work = right(f"{login}@x.edu" if platform in ("moodle", "gradescope-csv") else login)
+    assert resolve([work], listed).owners_of(work) == [listed[3]]
 
 
 def download(place, layout):

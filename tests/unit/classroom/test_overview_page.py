@@ -125,13 +125,6 @@ def test_page_has_the_goal():
     assert len(page.all("rect")) == 10
 
 
-def test_page_names_whose_work_is_not_matched():
-    page = Page(html(unmatched={"dan": "nobody has its number"}))
-    assert "students 4 graded 3 not matched 1 not gradable 1" in page.words
-    assert "Whose is it?" in page.words
-    assert " dan nobody has its number All students " in page.words
-
-
 def test_page_says_once_that_somebody_handed_in_nothing():
     page = of((right(), ABSENT))
     assert page.words.count("dora") == 2

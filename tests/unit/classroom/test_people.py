@@ -335,44 +335,6 @@ def test_numbers_of_another_kind_on_the_own_list_do_not_count():
     assert filled("Moodle", HEAD + ROWS, class_, answer).written == 2
 
 
-TABLES = {
-    "Canvas": (
-        "Student,ID,SIS User ID,SIS Login ID,Section,Lab 1 (77)\r\n    Points Possible,,,,,20\r\n"
-        '"Abel, Anna",1201,s1,aabel,A,\r\n"Beck, Ben",1202,s2,bbeck,A,\r\n',
-        "Lab 1 (77)",
-    ),
-    "Brightspace": (
-        "OrgDefinedId,Username,Last Name,First Name,Lab 1 Points Grade <Numeric MaxPoints:20>,"
-        "End-of-Line Indicator\r\n#s1,#aabel,Abel,Anna,,#\r\n#s2,#bbeck,Beck,Ben,,#\r\n",
-        "Lab 1 Points Grade <Numeric MaxPoints:20>",
-    ),
-    "Blackboard": (
-        '"Last Name"\t"First Name"\t"Username"\t"Student ID"\t"Lab 1 [Total Pts: 20 Score] |664617"'
-        '\r\n"Abel"\t"Anna"\t"aabel"\t"s1"\t""\r\n"Beck"\t"Ben"\t"bbeck"\t"s2"\t""\r\n',
-        "Lab 1 [Total Pts: 20 Score] |664617",
-    ),
-    "Sakai": (
-        '"Lab 1","Points"\n""\n"Display ID","ID","Last Name","First Name","grade"\n'
-        '"aabel","s1","Abel","Anna",""\n"bbeck","s2","Beck","Ben",""\n',
-        "",
-    ),
-}
-
-
-@pytest.mark.parametrize("platform", TABLES)
-def test_table_of_a_platform_is_filled_in(tmp_path, platform):
-    text, column = TABLES[platform]
-    merged = filled(platform, text, [right("aabel")], column=column)
-    assert (merged.written, len(merged.text)) == (1, len(text) + 2)
-    (tmp_path / "list.csv").write_text(text, encoding="utf-16")
-    listed = read_roster(tmp_path / "list.csv")
-    assert [one.who.name for one in listed] == ["Anna Abel", "Ben Beck"]
-    assert owners([right("s1"), right("bbeck")], listed) == {
-        "s1": [listed[0].id],
-        "bbeck": [listed[1].id],
-    }
-
-
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.platform)
 def test_example_of_a_table_is_recognised(layout):
     assert find_layout([layout.example.split(",")]) == (layout, 0)
