@@ -134,12 +134,6 @@ def test_grade_ends_with_what_was_not_graded_or_read(graded, home):
     assert "step02.py" in page
 
 
-def test_grade_of_a_class_with_other_files_only_is_complete(graded, home):
-    spread(home / "class", {f"ada/{FILE}": RIGHT, "ada/report.pdf": "x", "roster.csv": "x"})
-    said, status = graded()
-    assert (status, "ignored: roster.csv" in said) == (0, True)
-
-
 def test_parts_in_zips_and_folders_are_one_hand_in(graded, home):
     (home / "class").mkdir()
     packed(home / "class" / "ada.zip", {"work/helpers.py": "x = 1\n"})

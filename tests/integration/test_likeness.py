@@ -5,7 +5,7 @@ import time
 import pytest
 
 from grader.classroom import likeness
-from grader.classroom.likeness import few, near_sources, own_lines, plain_code, same_answers
+from grader.classroom.likeness import near_sources, own_lines, plain_code, same_answers
 from grader.report.records import Diagnosis, Graded, Status
 from tests.support.classes import check, report, step
 from tests.support.stubs import stub_text
@@ -60,11 +60,6 @@ CLASSES = {
 @pytest.mark.parametrize(("class_", "groups"), CLASSES.values(), ids=CLASSES)
 def test_answers_are_listed_if_only_few_share_them(class_, groups):
     assert len(same_answers(class_)) == groups
-
-
-@pytest.mark.parametrize(("students", "most"), [(2, 5), (250, 5), (300, 6), (10_000, 200)])
-def test_few_grows_with_the_class(students, most):
-    assert few(students) == most
 
 
 # sources

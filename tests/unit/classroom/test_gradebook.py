@@ -81,12 +81,6 @@ def test_students_come_back_as_they_were_whatever_their_names(book, tmp_path):
         assert (found[name].warnings, found[name].attempts) == (("a warning",), 2)
 
 
-def test_sources_come_back(book):
-    run = graded_class(book, EXAM, {"alice": 1.0})
-    assert book.handed_in("alice", run).files == {"step02_scores": "# alice 1.0\n"}
-    assert book.handed_in("nobody", run).files == {}
-
-
 def test_own_modules_are_compared_with_the_steps_that_import_them(book):
     """Otherwise a copy could be hidden in one."""
     run = book.begin(EXAM)

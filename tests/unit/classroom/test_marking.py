@@ -65,15 +65,6 @@ def test_who_is_on_the_list_without_work_has_handed_in_nothing(tmp_path):
     assert (cy.student, cy.who.name, cy.reason) == ("Cy Cole_3", "Cy Cole", f"{NOTHING}.")
 
 
-def test_team_is_as_late_as_moodle_says_of_its_members():
-    assert graded() == (9.0, "1 day late: 10 % are taken off 10 points.")
-
-
-def test_final_points_stand_in_place_of_those_after_lateness():
-    final = dataclasses.replace(change(25.0), target="")
-    assert graded(overrides=[final]) == (25.0, "Points set to 25 instead of 9 (Tim, today): typo.")
-
-
 def test_each_note_ends_as_a_sentence():
     notes = graded(overrides=[change()])[1]
     assert "3 instead of 5 (Tim, today): typo. 1 day late: 10 %" in notes

@@ -1,14 +1,11 @@
 """Where in a hand-in the step files may lie, and which of several counts."""
 
-import json
-
 import pytest
 
-from grader.intake import entries as intake
 from grader.intake.folders_and_zips import SubmissionError
 from grader.intake.submission import NOT_TEXT
 from tests.conftest import SOLUTIONS
-from tests.support.handed_in import FILE, as_notebook, notebook, packed, source, spread, write
+from tests.support.handed_in import FILE, as_notebook, notebook, packed, source, spread
 from tests.support.stubs import stub_text
 
 OWN = SOLUTIONS["step02_scores"]
@@ -64,13 +61,6 @@ def test_zip_in_a_zip_is_read(read, tmp_path):
     assert "'mine'" in read("alice").sources["step02_scores"]
 
 
-def test_archive_that_is_not_read_is_named(read, tmp_path):
-    spread(tmp_path / "alice", {FILE: source(), "old.rar": "Rar!", "broken.zip": "PK"})
-    found = read("alice")
-    assert set(found.unread) == {"old.rar", "broken.zip"}
-    assert "old.rar is not read: only zip archives are read" in " ".join(found.warnings)
-
-
 def test_stubs_that_may_hide_work_beside_them_are_not_graded(read, tmp_path):
     """Zero points would say that nothing was tried."""
     stubs = {f"{folder}/{FILE}": stub_text("step02_scores") for folder in ("exercises", "copy")}
@@ -79,13 +69,6 @@ def test_stubs_that_may_hide_work_beside_them_are_not_graded(read, tmp_path):
     spread(tmp_path / "alice", {"old.rar": "Rar!"})
     with pytest.raises(SubmissionError, match=r"are untouched, but old\.rar may hold work"):
         read("alice")
-
-
-def test_own_path_is_an_entry(steps, tmp_path):
-    for name in ("alice", "bob.zip", "carol.ipynb"):
-        write(tmp_path / name)
-        submission = intake.read(intake.alone(tmp_path / name), steps)
-        assert (submission.id, list(submission.sources)) == (name.split(".")[0], ["step02_scores"])
 
 
 # Which of several files counts.
@@ -266,21 +249,3 @@ def test_modules_are_bounded_in_number_and_size(read, tmp_path, files, kept, fir
     assert (len(found.modules), len(found.unread)) == (kept, len(files) - kept)
     bounds = "only 40 files and 1,000,000 characters beside steps are read"
     assert found.warnings[0] == f"{first} is not read: {bounds}."
-
-
-def test_solutions_can_be_handed_in_every_way(grade, steps, tmp_path):
-    files = {step.filename: SOLUTIONS[step.id] for step in steps.steps[:2]}
-    spread(tmp_path / "folder", files)
-    packed(tmp_path / "zip.zip", {f"top/{name}": text for name, text in files.items()})
-    cells = [
-        {"cell_type": "code", "metadata": {}, "source": "# %%" + cell}
-        for text in files.values()
-        for cell in text.split("# %%")[1:]
-    ]
-    (tmp_path / "cells.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}))
-    reports = [
-        grade(intake.read(entry, steps), only=steps.steps[:2])
-        for entry in intake.list_class(tmp_path).entries
-    ]
-    assert [report.submission for report in reports] == ["cells", "folder", "zip"]
-    assert [report.passed for report in reports] == [True] * 3

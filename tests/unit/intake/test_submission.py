@@ -3,8 +3,6 @@
 import os
 import socket
 import stat
-import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -151,16 +149,6 @@ def test_what_is_no_folder_is_an_error(steps, tmp_path, name):
     os.mkfifo(tmp_path / "alice")
     with pytest.raises(SubmissionError, match="there is no folder"):
         read_folder(tmp_path / name, steps)
-
-
-@posix
-@pytest.mark.usefixtures("ordinary_user")
-def test_locked_folder_is_an_error(steps):
-    with tempfile.TemporaryDirectory() as folder:
-        locked = Path(folder, "locked")
-        locked.mkdir(mode=0)
-        with pytest.raises(SubmissionError, match="cannot be opened"):
-            read_folder(locked, steps)
 
 
 # The hash.
