@@ -151,13 +151,8 @@ def cell_of(notebook, name):
 def code(source, **nbgrader):
     """A code cell of a student's own."""
     metadata = {"nbgrader": nbgrader} if nbgrader else {}
-    return {
-        "cell_type": "code",
-        "execution_count": None,
-        "metadata": metadata,
-        "outputs": [],
-        "source": source,
-    }
+    cell = {"cell_type": "code", "execution_count": None, "outputs": []}
+    return {**cell, "metadata": metadata, "source": source}
 
 
 def filled_in(notebook, source):

@@ -116,11 +116,7 @@ def table():
     return lines
 
 
-def page_with(lines):
-    """The page with this table in it."""
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-    return "\n".join([before + BEGIN, *lines, END + rest.split(END)[1]])
-
-
 if __name__ == "__main__":
-    PAGE.write_text(page_with(table()), encoding="utf-8")
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    page = "\n".join([before + BEGIN, *table(), END + rest.split(END)[1]])
+    PAGE.write_text(page, encoding="utf-8")

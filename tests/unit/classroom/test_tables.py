@@ -291,12 +291,6 @@ def test_wrong_change_is_one_sentence(tmp_path, text, reason):
     assert "\n" not in str(found.value)
 
 
-def test_line_of_a_step_can_have_a_comment(tmp_path):
-    (tmp_path / "o.csv").write_text(f"{HEADER}\nbob,3:12,,,sign?,Tim,today\n")
-    (one,) = read_overrides(tmp_path / "o.csv", REGISTRY)
-    assert (one.target, one.line) == ("step03_mask", 12)
-
-
 def test_empty_file_changes_nothing_and_can_be_added_to(tmp_path):
     path = tmp_path / "overrides.csv"
     path.touch()

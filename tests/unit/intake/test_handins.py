@@ -195,20 +195,13 @@ def test_file_with_everything_is_read_as_every_step(read, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["numpy.py", "random.py", "Typing.py", "exercises.py"])
-@pytest.mark.parametrize("way", ["folder", "exercises", "zip", "canvas", "beside a notebook"])
-def test_module_of_ones_own_comes_along(read, tmp_path, name, way):
+@pytest.mark.parametrize("first", [FILE, "work.ipynb"])
+@pytest.mark.parametrize("path", ["alice/{}", "alice/exercises/{}", "abel_1201_900001_{}"])
+def test_module_of_ones_own_comes_along(read, tmp_path, name, first, path):
     """It may have any name that is not a step's."""
-    files = {FILE: source(), name: "x = 1\n"}
-    if way == "canvas":
-        files = {f"abel_1201_90000{n}_{name}": text for n, (name, text) in enumerate(files.items())}
-        spread(tmp_path, files)
-    elif way == "zip":
-        packed(tmp_path / "alice.zip", {f"top/{name}": text for name, text in files.items()})
-    elif way == "beside a notebook":
-        spread(tmp_path / "alice", {"work.ipynb": notebook(), name: "x = 1\n"})
-    else:
-        spread(tmp_path / "alice" / ("exercises" if way == "exercises" else ""), files)
-    submission = read("abel_1201" if way == "canvas" else "alice")
+    step = source() if first == FILE else notebook()
+    spread(tmp_path, {path.format(first): step, path.format(name): "x = 1\n"})
+    submission = read("abel_1201" if "1201" in path else "alice")
     assert dict(submission.modules) == {name.removesuffix(".py"): "x = 1\n"}
     assert (submission.warnings, submission.unread) == ((), ())
 
