@@ -119,11 +119,6 @@ def near(sources):
     return near_sources("Loss", STUB, sources)[0]
 
 
-def test_renamed_copy_is_listed():
-    (alike,) = near([("ann", STUB + MINE), ("ben", STUB + renamed(MINE)), ("cy", STUB + OTHER)])
-    assert (alike.students, alike.step, alike.share) == (("ann", "ben"), "Loss", 1.0)
-
-
 def test_source_that_is_not_compared_to_its_end_is_named():
     padded = "x = 1\n" * likeness.MAX_WRITTEN + STUB + renamed(MINE)
     _, cut = near_sources("Loss", STUB, [("ann", STUB + MINE), ("ben", padded)])

@@ -12,7 +12,6 @@ from grader.classroom.notices import list_strangers
 from grader.classroom.overrides import HEADER
 from grader.classroom.people import compose, person
 from grader.classroom.publishing import list_changes, note_points
-from grader.classroom.run import NOTHING, list_absent
 from grader.classroom.tables import read_roster
 from grader.report.records import Graded, Status, StepVerdict, Who
 from grader.steps import registry
@@ -56,13 +55,6 @@ def test_member_of_a_team_has_not_handed_in_nothing_and_has_extensions():
     rules = Rules(parse_course(TEAM + text, REGISTRY), (), ROSTER).settle([WORK])
     assert [one.id for one in rules.answer.list_absent()] == ["Cy Cole_3"]
     assert list_strangers(rules) == ["extensions: there is no work of Ed."]
-
-
-def test_who_is_on_the_list_without_work_has_handed_in_nothing(tmp_path):
-    rules = Rules(parse_course(TEAM, REGISTRY), (), ROSTER[2:])
-    with Gradebook(tmp_path, write=True) as book:
-        (cy,) = list_absent(book, [], rules)
-    assert (cy.student, cy.who.name, cy.reason) == ("Cy Cole_3", "Cy Cole", f"{NOTHING}.")
 
 
 def test_each_note_ends_as_a_sentence():

@@ -170,15 +170,6 @@ def test_own_class_list_with_numbers_as_ids_is_no_worksheet(tmp_path, first):
     assert read_roster(path)[0].who.submitted == "2026-11-25 12:00"  # which `grade` tells
 
 
-def test_times_of_the_class_list_that_are_not_read_are_told(tmp_path):
-    path = tmp_path / "list.csv"
-    rows = "anna;20.11.2026 12:00\nben;2026-11-20T12:00:00+01:00\ncy;\n"
-    path.write_text(f"student_id;submitted\n{rows}", encoding="utf-16")
-    course = parse_course('title = "x"\ndue = 2026-11-20T12:00:00Z\n', REGISTRY)
-    (told,) = list_strangers(Rules(course, (), read_roster(path)))
-    assert "1 of 2 times are not read, such as '20.11.2026 12:00' of anna" in told
-
-
 OVERRIDES = "Friday, November 20, 2026, 12:00 AM"
 HANDED_IN = "Sunday, November 22, 2026, 12:00 PM"
 

@@ -100,10 +100,7 @@ CHOICES = {
     "read before unreadable": ({FILE: BAD, BELOW: MINE}, "'mine'", UNREADABLE),
     "file before notebook": ({FILE: MINE, WORK: CELL}, "'mine'", ALSO.format(FILE, WORK)),
     "notebook before stub": ({FILE: STUB, WORK: CELL}, "'cell'"),
-    "stub in a file before one in a notebook": (
-        {FILE: f"# mine\n{STUB}", WORK: STUB_CELL},
-        "# mine",
-    ),
+    "stub in a file before one in a cell": ({FILE: f"# mine\n{STUB}", WORK: STUB_CELL}, "# mine"),
     "notebook before unreadable": ({FILE: BAD, WORK: CELL}, "'cell'", UNREADABLE),
     "named notebook first": ({WORK: OTHER_CELL, BOOK: CELL}, "'cell'", ALSO.format(BOOK, WORK)),
     "written notebook first": ({BOOKS: STUB_CELL, WORK: CELL}, "'cell'"),
@@ -123,15 +120,8 @@ CHOICES = {
     "file before a module": ({FILE: MINE, "helpers.py": OTHER}, "'mine'"),
     "file that only imports the step": ({FILE: MINE, f"test_{FILE}": IMPORTS}, "'mine'"),
     "program of make case": ({FILE: MINE, f"cases/{FILE}": f"{IMPORTS}{OTHER}"}, "'mine'"),
-    "copy of a broken file": (
-        {FILE: "def attention_scores(:\n", OLD: MINE},
-        "'mine'",
-        DEFINES_NONE,
-    ),
-    "two that define a missing step": (
-        {"a.py": MINE, "b.py": OTHER, **MASK},
-        ANY.format("a.py", "b.py"),
-    ),
+    "copy of a broken file": ({FILE: f"({MINE}", OLD: MINE}, "'mine'", DEFINES_NONE),
+    "two that define a step": ({"a.py": MINE, "b.py": OTHER, **MASK}, ANY.format("a.py", "b.py")),
     "two modules of one name": (
         {
             **{FILE: MINE, "s.py": "x = 1\n", "exercises/s.py": "x = 2\n"},
