@@ -114,13 +114,12 @@ def test_garbled_assignment_is_read_or_refused_in_a_sentence():
 def test_garbled_table_is_read_or_refused_in_a_sentence(tmp_path, text):
     path = tmp_path / "t.csv"
 
-    def written(texts):
-        for one in texts:
-            path.write_text(one, encoding="utf-8")
-            yield one
+    def written(one):
+        path.write_text(one, encoding="utf-8")
+        return path
 
-    found = refusals(lambda text: read_roster(path), written(garbled(text)))
-    found |= refusals(lambda text: read_overrides(path, REGISTRY), written(garbled(text)))
+    found = refusals(lambda one: read_roster(written(one)), garbled(text))
+    found |= refusals(lambda one: read_overrides(written(one), REGISTRY), garbled(text))
     assert len(found) > 3
 
 
