@@ -92,9 +92,8 @@ def step_of(*checks, **more):
     return StepVerdict("step05_output", "Output", Status.FAILED, 0.0, 9.0, checks, **more)
 
 
-LEAK = Influence(
-    tuple(map(tuple, np.ones((12, 12)).tolist())), True, (), "position", "token", "So."
-)
+ONES = tuple(map(tuple, np.ones((12, 12)).tolist()))
+LEAK = Influence(ONES, True, (), "position", "token", "So.")
 BIG = Evidence(
     "attention(q, k, v, mask)",
     tuple(array(name, np.ones((9, 9))) for name in "qkvm"),
@@ -110,10 +109,7 @@ WORST = step_of(
         printed="printed\n" * 50,
         diagnosis=Diagnosis("property:x", "A question? " * 20, "Something seen. " * 20),
     ),
-    *(
-        failed(number, message=f"{number} " * 300, title="So long. " * 30)
-        for number in range(1, 30)
-    ),
+    *(failed(i, message=f"{i} " * 300, title="So long. " * 30) for i in range(1, 30)),
     message="It does not work yet on top of your own earlier steps. " * 4,
 )
 
@@ -267,6 +263,7 @@ def test_map_without_room_is_told_in_words():
     """Its call may be another one than that above it, so what was tried is told first."""
     whole, short = (text_of(step_of(failed(evidence=BIG)), room) for room in (60, 20))
     assert whole.index(LEAK.how) < whole.index("Who listens to whom?")
+    assert LEAK.how in short
     assert "Who listens to whom?" not in short
     assert "Position 0 moved by 1 when only token 1 changed: it must not." in short
 
@@ -380,12 +377,8 @@ def test_number_in_the_call_is_not_shown_again():
 
 
 def test_one_wrong_value_is_wrong(judged):
-    end = """
-def attention_scores(q, k):
-    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
-    scores[..., 0, 0] += 1
-    return scores
-"""
+    end = "\nkept = attention_scores\ndef attention_scores(q, k):\n    scores = kept(q, k)\n"
+    end += "    scores[..., 0, 0] += 1\n    return scores\n"
     assert judged("step02_scores", end).checks[0].message.startswith("1 of 4 values is wrong.")
 
 
