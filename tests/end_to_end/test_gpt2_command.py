@@ -201,9 +201,7 @@ def test_bad_arguments_are_refused_in_one_sentence(arguments, said):
 
 def test_submission_is_looked_for_before_anything_is_downloaded(monkeypatch):
     monkeypatch.setattr(weights, "locate", lambda name: pytest.fail(f"{name} is downloaded"))
-    refused(
-        run("gpt2", "--weights", "somebody/a-model", submission="nowhere"), "there is no folder"
-    )
+    refused(run("gpt2", "--weights", "a/model", submission="nowhere"), "there is no folder")
 
 
 @pytest.fixture
@@ -230,9 +228,8 @@ def test_no_network_lets_another_model_stand_in(no_network, name, model, other):
 
 
 def test_no_network_for_a_model_that_is_named_is_told(no_network):
-    refused(
-        run("gpt2", "--weights", "distilgpt2"), "distilgpt2 cannot be downloaded: without a network"
-    )
+    told = "distilgpt2 cannot be downloaded: without a network"
+    refused(run("gpt2", "--weights", "distilgpt2"), told)
 
 
 @pytest.mark.parametrize(

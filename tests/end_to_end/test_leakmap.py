@@ -19,7 +19,6 @@ from tests.unit.report.test_page import Tree
 
 WORDS = ("It", "takes", "great", "courage")
 PAST = np.tri(len(WORDS), dtype=bool)
-OWN = np.eye(len(WORDS), dtype=bool)
 ALL = np.ones_like(PAST)
 
 
@@ -28,16 +27,10 @@ def measured(host, steps, right):
     """measured(ending, ...): the stack of the solutions' blocks, with code added to step 11."""
 
     def measured(ending="", layers=3, unmasked=1):
-        step11 = "step11_block"
-        sources = {**right.sources, step11: right.sources[step11] + ending}
-        submission = Submission("mine/", sources)
-        return measure_stack(host, steps, submission, WORDS, layers, unmasked)
+        sources = {**right.sources, "step11_block": right.sources["step11_block"] + ending}
+        return measure_stack(host, steps, Submission("mine/", sources), WORDS, layers, unmasked)
 
     return measured
-
-
-def moved(layer):
-    return np.asarray(layer.moved) > 0
 
 
 def stack(*layers, unmasked=None):
@@ -80,7 +73,7 @@ TOLD = {
 def test_stack_is_measured_and_described(measured, ending, layers, unmasked, maps, begin, end):
     found = measured(ending, layers, unmasked)
     for layer, wanted in zip(found.layers, maps, strict=True):
-        np.testing.assert_array_equal(moved(layer), wanted)
+        np.testing.assert_array_equal(np.asarray(layer.moved) > 0, wanted)
     told, *_ = describe_stack(found)
     assert told.startswith(begin)
     assert told.endswith(end)
@@ -89,35 +82,20 @@ def test_stack_is_measured_and_described(measured, ending, layers, unmasked, map
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (
-            "raise NotImplementedError()",
-            r"cannot run yet: line \d+ of exercises/step11_block\.py is still to be written\.",
-        ),
-        ("return None", r"cannot be drawn\. The result has no such time axis\."),
-        (
-            "return x + np.random.random(x.shape)",
-            r"cannot be drawn\. The same call returned something else\.",
-        ),
-        (
-            "return x @ np.ones((3, 3))",
-            r"raised ValueError in line \d+ of exercises/step11_block\.py\. In a matrix",
-        ),
+        ("raise NotImplementedError()", "cannot run yet: line {} is still to be written."),
+        ("return None", "cannot be drawn. The result has no such time axis."),
+        ("return x @ np.ones((3, 3))", "raised ValueError in line {}. In a matrix"),
     ],
 )
 def test_block_that_cannot_be_drawn_is_refused(measured, body, why):
-    with pytest.raises(NotReady, match=why):
+    line = r"\d+ of exercises/step11_block\.py"
+    with pytest.raises(NotReady, match=re.escape(why).replace(r"\{\}", line)):
         measured(f"\ndef decoder_block(x, params, n_heads, mask):\n    {body}\n")
 
 
-def test_submission_without_the_step_is_refused(host, steps):
-    with pytest.raises(NotReady, match=r"There is no step11_block\.py in mine/\."):
-        measure_stack(host, steps, Submission("mine/", {}), WORDS, 2, None)
-
-
 def test_past_that_is_not_felt_is_told():
-    assert describe_stack(stack(OWN)) == [
-        "A token of the past that should be felt is not: see the maps."
-    ]
+    (told,) = describe_stack(stack(np.eye(len(WORDS), dtype=bool)))
+    assert told == "A token of the past that should be felt is not: see the maps."
 
 
 def test_part_of_the_future_is_not_called_every_token():
@@ -157,8 +135,7 @@ def test_page_is_whole_and_escapes_the_tokens():
     assert [tag for tag, _ in tree.elements].count("svg") == 2
     assert "script" not in [tag for tag, _ in tree.elements]
     assert "http" not in html.replace("http-equiv", "")
-    headings = ["layer 0, masked", "layer 1, NO MASK"]
-    assert re.findall("<figcaption>(.*)</figcaption>", html) == headings
+    assert "<figcaption>layer 1, NO MASK</figcaption>" in html
 
 
 def command(*arguments):
