@@ -31,12 +31,21 @@ def mine(tmp_path_factory):
     return write_solutions(tmp_path_factory.mktemp("mine"), STEPS[:18])
 
 
+def write_page(folder, *options):
+    """Write the page of that folder's code beside it."""
+    file = folder / "explorer.html"
+    words = ["explore", "--submission", str(folder), "--html", str(file), *options]
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0, done.output
+    return file
+
+
 @pytest.fixture(scope="module")
 def url(mine):
     """The address of an explorer of that folder."""
-    options = ["--no-browser", "--submission", str(mine), "--prompt", PROMPT]
+    command = [sys.executable, "-u", "-m", "grader", "explore", "--no-browser"]
     process = subprocess.Popen(
-        [sys.executable, "-u", "-m", "grader", "explore", *options],
+        [*command, "--submission", str(mine), "--prompt", PROMPT],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -100,10 +109,13 @@ def test_page_fits_and_has_all_pictures(url, open_page, width, scheme):
 
 
 @pytest.mark.long
-def test_twenty_four_words_fit_on_a_narrow_screen(url, open_page):
+def test_slider_follows_the_words_of_which_24_fit_on_a_narrow_screen(url, open_page):
     page = open_page(url, 400)
-    page.locator("#prompt").fill("the fox has a key . " * 4)
-    page.keyboard.press("Enter")
+    for prompt in ("the fox", "the fox has a key . " * 4):
+        page.locator("#prompt").fill(prompt)
+        page.keyboard.press("Enter")
+        until(page.locator("#so-far"), f"{prompt.strip()} …")
+        assert page.locator("#at").input_value() == str(len(prompt.split()) - 1)
     until(page.locator("#cache-says"), "Attention gets 24 keys.")
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     assert page.evaluate(CUT) == []
@@ -240,16 +252,6 @@ def test_keyboard_alone_chooses_heads_words_pairs_and_masks(url, open_page):
     until(page.locator("#leaks-says"), "The model peeks in 6 places")
 
 
-@pytest.mark.long
-def test_slider_follows_the_words(url, open_page):
-    page = open_page(url)
-    for prompt in ("the fox has a", "the fox"):
-        page.locator("#prompt").fill(prompt)
-        page.keyboard.press("Enter")
-        until(page.locator("#so-far"), f"{prompt} …")
-        assert page.locator("#at").input_value() == str(len(prompt.split()) - 1)
-
-
 GUIDE = {
     "Take away layer 0’s mask": r"10 pairs leak: .* The loss on your words .*: \S+ → \S+\.",
     "See the model that was trained without": r"from the future\. .* → 0\.0\d+\. A loss that peeks",
@@ -358,35 +360,19 @@ def test_only_the_page_itself_may_ask(url):
     assert ask(f"{base}other?{key}") == 404
 
 
-@pytest.fixture(scope="module")
-def write_page(tmp_path_factory):
-    """write_page(folder): the page of that folder's code, in a file."""
-
-    def write_page(folder, *options):
-        file = tmp_path_factory.mktemp("page") / "explorer.html"
-        done = CliRunner().invoke(
-            cli, ["explore", "--submission", str(folder), "--html", str(file), *options]
-        )
-        assert done.exit_code == 0, done.output
-        return file
-
-    return write_page
-
-
 @pytest.mark.long
-def test_first_head_is_one_that_looks_at_the_word_to_come(mine, write_page, open_page):
+def test_first_head_is_one_that_looks_at_the_word_to_come(mine, open_page):
     page = open_page(write_page(mine).as_uri())
     assert page.locator("#next-picture text.strong").text_content() == "lamp"
     until(page.locator("#zoom-name"), "“the” (position 11) looks at “lamp” (position 5)")
 
 
 @pytest.mark.parametrize("width", [400, 1280])
-def test_unwritten_steps_are_grey(tmp_path, write_page, open_page, width):
+def test_unwritten_steps_are_grey(tmp_path, open_page, width):
     folder = write_solutions(write_stubs(tmp_path / "mine"), STEPS[:2])
     page = open_page(write_page(folder).as_uri(), width)
-    assert [one.get_attribute("id") for one in page.locator("#flow .grey").all()] == [
-        *("masked", "softmax", "output", "next")
-    ]
+    grey = [one.get_attribute("id") for one in page.locator("#flow .grey").all()]
+    assert grey == ["masked", "softmax", "output", "next"]
     until(page.locator("#masked-says"), "Still to be written: causal_mask (step 3), apply_mask")
     until(page.locator("#zoom-parts"), "✓ Your attention_scores returned")
     until(page.locator("#leaks-says"), "Write masked_self_attention (step 5)")
@@ -395,7 +381,7 @@ def test_unwritten_steps_are_grey(tmp_path, write_page, open_page, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_forgotten_mask_of_step_5_is_the_first_thing_seen(tmp_path, write_page, open_page):
+def test_forgotten_mask_of_step_5_is_the_first_thing_seen(tmp_path, open_page):
     write_solutions(tmp_path, STEPS[:5])
     path = tmp_path / "step05_output.py"
     right = path.read_text(encoding="utf-8")
@@ -406,12 +392,10 @@ def test_forgotten_mask_of_step_5_is_the_first_thing_seen(tmp_path, write_page, 
     until(page.locator("#masked-says"), "are not hidden. Your code does not call apply_mask")
     told = page.locator("#verdict a")
     assert told.first.bounding_box()["y"] < 200  # without a word on where to look
-    assert told.evaluate_all("all => all.map((one) => one.hash)") == [
-        *("#hero", "#masked", "#softmax", "#leaks")
-    ]
-    depths = page.locator("#softmax-picture path.leak").evaluate_all(
-        "all => all.map((one) => Number(one.getAttribute('fill-opacity')))"
-    )
+    links = told.evaluate_all("all => all.map((one) => one.hash)")
+    assert links == ["#hero", "#masked", "#softmax", "#leaks"]
+    opacity = "all => all.map((one) => Number(one.getAttribute('fill-opacity')))"
+    depths = page.locator("#softmax-picture path.leak").evaluate_all(opacity)
     assert min(depths) < 0.3 < 0.7 < max(depths)  # a small leak and a large one
     headings = page.locator("#zoom-parts .wide").evaluate_all(
         """all => all.filter((one) => one.scrollTop > 0).map((one) =>
@@ -440,19 +424,17 @@ def softmax(scores, axis=-1):
     ],
     ids=["hidden from itself", "no weights", "not numbers", "next word"],
 )
-def test_mask_off_by_one_is_described(tmp_path, write_page, open_page, shift, softmax, told):
+def test_mask_off_by_one_is_described(tmp_path, open_page, shift, softmax, told):
     write_solutions(tmp_path, STEPS[:4])
-    with (tmp_path / "step03_mask.py").open("a", encoding="utf-8") as file:
-        file.write(SHIFTED.format(shift))
-    with (tmp_path / "step04_softmax.py").open("a", encoding="utf-8") as file:
-        file.write(softmax)
-    page = open_page(write_page(tmp_path, "--prompt", "the owl has").as_uri())
+    mask, weights = tmp_path / "step03_mask.py", tmp_path / "step04_softmax.py"
+    with written_below(mask, SHIFTED.format(shift)), written_below(weights, softmax):
+        page = open_page(write_page(tmp_path, "--prompt", "the owl has").as_uri())
     until(page.locator("#verdict"), told)
     sign, count = ("?", 3) if shift < 0 else ("✗", 2)
     assert page.locator("#masked-picture .sign").all_text_contents() == [sign] * count
 
 
-def test_page_in_a_file_needs_nothing_else(mine, write_page, open_page):
+def test_page_in_a_file_needs_nothing_else(mine, open_page):
     file = write_page(mine, "--prompt", PROMPT)
     page = open_page(file.as_uri())
     page.get_by_role("checkbox", name="layer 0").uncheck()
@@ -460,6 +442,5 @@ def test_page_in_a_file_needs_nothing_else(mine, write_page, open_page):
     assert not page.get_by_role("button", name="Show").is_visible()
     assert page.get_by_text("This page holds the answers for these words only.").is_visible()
     assert page.locator("#whose").inner_text().startswith("The code in ")
-    assert "http" not in file.read_text(encoding="utf-8").replace("http-equiv", "").replace(
-        "http://www.w3.org/2000/svg", ""
-    )
+    text = file.read_text(encoding="utf-8").replace("http-equiv", "")
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")

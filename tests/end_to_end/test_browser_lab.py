@@ -33,20 +33,6 @@ def free_port():
         return one.getsockname()[1]
 
 
-def answers(url):
-    """Waits until something answers there."""
-    deadline = time.monotonic() + SECONDS
-    while not _answers(url):
-        assert time.monotonic() < deadline, "JupyterLab did not start"
-        time.sleep(0.2)
-
-
-def _answers(url):
-    with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=5) as reply:
-        return reply.status == 200
-    return False
-
-
 @pytest.fixture
 def serve(tmp_path):
     """serve(options, variables): the address of a JupyterLab that Python runs, until the end."""
@@ -64,9 +50,12 @@ def serve(tmp_path):
                 start_new_session=True,
             )
         started.append(process)
-        url = f"http://127.0.0.1:{port}/lab"
-        answers(url)
-        return url
+        url, deadline = f"http://127.0.0.1:{port}/lab", time.monotonic() + SECONDS
+        while True:
+            with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=5):
+                return url
+            assert time.monotonic() < deadline, "JupyterLab did not start"
+            time.sleep(0.2)
 
     yield serve
     for process in started:
@@ -124,17 +113,12 @@ def run_all(page):
     raise AssertionError("JupyterLab runs no cell")
 
 
-def run(page, cell):
-    """Runs a cell as it is."""
+def run(page, cell, text=None):
+    """Runs a cell as it is, or with that text."""
     cell.locator(".cm-content").click()
-    page.keyboard.press("Control+Enter")
-
-
-def rewrite(page, cell, text):
-    """Types a cell's text anew and runs it."""
-    cell.locator(".cm-content").click()
-    page.keyboard.press("Control+a")
-    page.keyboard.type(text)
+    if text is not None:
+        page.keyboard.press("Control+a")
+        page.keyboard.type(text)
     page.keyboard.press("Control+Enter")
 
 
@@ -156,7 +140,7 @@ def test_lesson_in_a_browser(lab, page, settings):
     expect(whole.locator(".nopeek")).to_contain_text("Write the functions")
 
     function = cell_with(page, "def attention_scores")
-    rewrite(page, function, WRONG)
+    run(page, function, WRONG)
     run(page, check)
     expect(check.locator(".nopeek")).to_contain_text("not divided by √d_k")
     expect(check.locator("td.wrong").first).to_be_visible()
@@ -170,7 +154,7 @@ def test_lesson_in_a_browser(lab, page, settings):
     assert title.bounding_box()["width"] > 180
     page.set_viewport_size({"width": 1280, "height": 1000})
 
-    rewrite(page, function, WRONG + " / q.shape[-1] ** 0.5")
+    run(page, function, WRONG + " / q.shape[-1] ** 0.5")
     run(page, check)
     expect(check.locator(".nopeek")).to_contain_text("passed")
     picture = cell_with(page, "look.scores")

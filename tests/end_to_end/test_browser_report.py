@@ -16,11 +16,8 @@ def make_step(name, status):
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     """The address of a report."""
-    steps = (
-        make_step("step02_scores", Status.PASSED),
-        make_step("step03_mask", Status.FAILED),
-        make_step("step05_output", Status.FAILED),
-    )
+    failed = [make_step(name, Status.FAILED) for name in ("step03_mask", "step05_output")]
+    steps = (make_step("step02_scores", Status.PASSED), *failed)
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(render_page(Report("mine", "0", "visible", 0, "process", steps)), "utf-8")
     return path.as_uri()
