@@ -14,25 +14,14 @@ from grader.steps.stubs import stub, without_self_study
 from tests.conftest import SOLUTIONS, STEPS
 from tests.support.stubs import solution_lines
 
-SELF_STUDY = """# %%
-import numpy as np
-
-# %% [markdown] tags=["active-ipynb"]
+PLAIN = "# %%\nimport numpy as np\n\n# %% [markdown]\n# The end.\n"
+DROPPED = """# %% [markdown] tags=["active-ipynb"]
 # ## To look at
 #
 # See this.
 
 # %% tags=["active-ipynb"]
 # look.at(it)
-
-# %% [markdown]
-# The end.
-"""
-PLAIN = """# %%
-import numpy as np
-
-# %% [markdown]
-# The end.
 """
 
 
@@ -41,10 +30,9 @@ def book(step):
 
 
 def test_self_study_cells_are_dropped():
-    assert without_self_study(SELF_STUDY) == PLAIN
-    assert stub(SELF_STUDY) == PLAIN
-    at_the_end = PLAIN + '\n# %% tags=["active-ipynb"]\n# look.at(it)\n'
-    assert without_self_study(at_the_end) == PLAIN
+    inside = PLAIN.replace("# %% [markdown]", f"{DROPPED}\n# %% [markdown]")
+    assert without_self_study(inside) == stub(inside) == PLAIN
+    assert without_self_study(f"{PLAIN}\n{DROPPED}") == PLAIN
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
@@ -55,14 +43,18 @@ def test_committed_notebook_is_up_to_date(step):
     )
 
 
-def test_notebook_of_step_0_is_up_to_date_and_asks_its_questions():
+def test_notebook_of_step_0_is_up_to_date_with_questions_and_figures():
     committed = NOTEBOOKS / f"{PREFACE.id}.ipynb"
     text = PREFACE_TEXT.read_text(encoding="utf-8")
     assert committed.read_text(encoding="utf-8") == lessons.preface_notebook(text)
-    assert [cell.source for cell in book(PREFACE).cells if cell.cell_type == "code"] == [
-        'from grader.notebook import quiz\n\nquiz("0")'
-    ]
-    assert not any(re.search(r"make\s+quiz", cell.source) for cell in book(PREFACE).cells)
+    cells = book(PREFACE).cells
+    code = [cell.source for cell in cells if cell.cell_type == "code"]
+    assert code == ['from grader.notebook import quiz\n\nquiz("0")']
+    assert not any(re.search(r"make\s+quiz", cell.source) for cell in cells)
+    figures = [(name, cell) for cell in cells for name in cell.get("attachments", ())]
+    names = {name for name, _ in figures}
+    assert names == {"step00-map.svg", "step00-routing-1.svg", "step00-routing-2.svg"}
+    assert all(f"](attachment:{name})" in cell.source for name, cell in figures)
 
 
 def telling_lines(step):
@@ -123,12 +115,3 @@ def test_map_of_the_course_names_each_step_of_its_part(change):
     text = SOLUTIONS[STEPS[19].id]
     assert "[20 " in read_map(text, "IV")
     assert "[20 " not in read_map(text.replace(change, ""), "IV")
-
-
-def test_notebook_of_step_0_brings_its_figures():
-    cells = [cell for cell in book(PREFACE).cells if cell.get("attachments")]
-    names = {name for cell in cells for name in cell.attachments}
-    assert names == {"step00-map.svg", "step00-routing-1.svg", "step00-routing-2.svg"}
-    for cell in cells:
-        for name in cell.attachments:
-            assert f"](attachment:{name})" in cell.source

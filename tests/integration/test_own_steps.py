@@ -10,12 +10,10 @@ from grader.isolation import Process, start_host
 from grader.report.records import Status
 from tests.conftest import SOLUTIONS, STEPS
 
-PEEKING_MASK = (
-    "\ndef causal_mask(t_q, t_k=None):\n"
-    "    return np.tril(np.ones((t_q, t_k or t_q), bool), k=(t_k or t_q) - t_q + 1)\n"
-)
-
-
+PEEKING_MASK = """
+def causal_mask(t_q, t_k=None):
+    return np.tri(t_q, t_k or t_q, (t_k or t_q) - t_q + 1, dtype=bool)
+"""
 FIVE = {step.id: SOLUTIONS[step.id] for step in STEPS[:5]}
 
 
@@ -101,9 +99,8 @@ def test_each_of_several_guilty_steps_is_named(fifth):
     unscaled = "\ndef attention_scores(q, k): return q @ np.swapaxes(k, -1, -2)\n"
     verdict = fifth(ending(step02=unscaled, step03=PEEKING_MASK))
     assert verdict.blamed == ("step02_scores", "step03_mask")
-    assert (
-        "Your steps 2, Scaled scores; and 3, Masks are to blame, each of them." in verdict.message
-    )
+    told = "Your steps 2, Scaled scores; and 3, Masks are to blame, each of them."
+    assert told in verdict.message
 
 
 @pytest.mark.parametrize("missing", ["", "not Python (", "raise SystemExit\n"])
@@ -124,21 +121,21 @@ def test_step_without_an_earlier_one_is_not_tried(judge, alone):
 
 
 def test_step_without_anything_right_is_not_tried(fifth):
-    functions = ("attention_output", "attention", "masked_self_attention")
-    useless = "".join(f"def {name}(*a, **k): return 0\n" for name in functions)
+    useless = (
+        "def attention(*a, **k): return 0\nattention_output = masked_self_attention = attention\n"
+    )
     assert fifth({"step05_output": useless}).on_own_steps is None
 
 
 def test_solution_of_the_step_itself_is_never_there(fifth):
-    source = (
-        "import sys\n"
-        "def attention_output(weights, v):\n"
-        "    import exercises.step05_output as mine\n"
-        "    name = 'masked_self_attention'\n"
-        "    found = [m for m in list(sys.modules.values()) if hasattr(m, name)]\n"
-        "    assert found in ([], [mine]), found\n"
-        "    return weights @ v\n"
-    )
+    source = """
+import sys
+def attention_output(weights, v):
+    import exercises.step05_output as mine
+    found = [m for m in list(sys.modules.values()) if hasattr(m, "masked_self_attention")]
+    assert found in ([], [mine]), found
+    return weights @ v
+"""
     assert fifth({"step05_output": source}).checks[0].status is Status.PASSED
 
 
@@ -171,7 +168,6 @@ def test_step_on_an_earlier_one_that_hangs_is_not_tried(steps):
 
 HELPER = "\n\ndef lower_triangle(t):\n    return np.tri(t, dtype=bool)\n"
 SHARED = """
-from exercises.step03_mask import lower_triangle
 
 def masked_self_attention(x, w_q, w_k, w_v, padding=None):
     mask = lower_triangle(x.shape[-2])
@@ -185,21 +181,17 @@ def masked_self_attention(x, w_q, w_k, w_v, padding=None):
     [
         "from exercises.step03_mask import lower_triangle",
         "from exercises.step03_mask import *",
-        "from exercises import step03_mask\nlower_triangle = step03_mask.lower_triangle",
         "import exercises.step03_mask as masks\nlower_triangle = masks.lower_triangle",
     ],
 )
 def test_helper_of_an_earlier_step_is_the_students_own(fifth, imported):
-    shared = SHARED.replace(SHARED.strip().split("\n")[0], imported)
-    verdict = fifth(ending(step03=HELPER, step05=shared))
+    verdict = fifth(ending(step03=HELPER, step05=f"\n{imported}{SHARED}"))
     assert (verdict.status, verdict.on_own_steps, verdict.message) == (Status.PASSED, True, "")
 
 
 def test_functions_of_an_earlier_step_are_right_beside_the_students_helper(fifth):
-    uses = (
-        "\nfrom exercises.step03_mask import lower_triangle, causal_mask\n"
-        "assert lower_triangle(3).tolist() == causal_mask(3).tolist()\n"
-    )
+    uses = "\nfrom exercises.step03_mask import lower_triangle, causal_mask\n"
+    uses += "assert lower_triangle(3).tolist() == causal_mask(3).tolist()\n"
     verdict = fifth(ending(step03=PEEKING_MASK + HELPER, step05=uses))
     assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
 
@@ -214,8 +206,8 @@ def test_helper_with_the_name_of_one_in_the_kit_is_the_students(fifth, monkeypat
 
 @pytest.mark.parametrize("own", [None, "not Python (", "raise SystemExit\n", ""])
 def test_helper_that_is_not_there_is_told(judge, own):
-    mine = {"step03_mask": own, "step05_output": "from exercises.step03_mask import helped\n"}
-    sources = FIVE | mine
-    verdict = judge("5", {name: text for name, text in sources.items() if text is not None})
+    sources = FIVE | {"step05_output": "from exercises.step03_mask import helped\n"}
+    del sources["step03_mask"]
+    verdict = judge("5", sources if own is None else {**sources, "step03_mask": own})
     assert verdict.status is Status.ERROR
     assert "cannot import name 'helped' from 'exercises.step03_mask'" in verdict.message

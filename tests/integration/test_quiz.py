@@ -237,7 +237,7 @@ def rows_with_positions_from_0(f):
     return differ(*(f.decoder_logits(np.array([1, 2, 3, 4, 5]), one, 2) for one in tables))
 
 
-def table_added_at_once():
+def table_added_at_once(f):
     d_table = np.zeros((3, 1))
     d_table[np.array([1, 0, 1])] += array([1], [2], [4])
     return d_table
@@ -352,7 +352,7 @@ KEYS = {
     "15b": lambda f: f.softmax_backward(array(1, 0, 2), array(0.25, 0.25, 0.5))[2],
     "15c": lambda f: f.linear_backward(normal(8, 5, 4), normal(8, 5, 6), normal(6, 4))[1].shape,
     "15d": lambda f: f.embedding_backward(array([1], [2], [4]), np.array([1, 0, 1]), 3),
-    "15h": lambda f: table_added_at_once(),
+    "15h": table_added_at_once,
     "16a": lambda f: reached_rows(f, 2, f.causal_mask(5)),
     "16b": lambda f: reached_rows(f, 0, None),
     "16d": lambda f: f.attention(normal(2, 3, 4), normal(2, 7, 4), normal(2, 7, 5)).shape,
@@ -478,14 +478,12 @@ def test_answer_may_be_written_in_several_ways(name, given):
 @pytest.mark.parametrize(
     ("name", "given", "says"),
     [
-        ("3b", "many", "one number"),
         ("3b", "", "one number"),
         ("3b", "1/0", "one number"),
         ("3b", "1024*", "one number"),
         ("3b", "nan", "finite"),
         ("3b", [1, 2], "one number"),
         ("3a", "1 1; 0 1", "2 rows of 4 numbers, yours has 2 rows of 2"),
-        ("3a", "12", "2 rows of 4 numbers, yours has 1 row of 1"),
         ("3a", "a b c d; 1 1 1 1", "one number, and 'a'"),
         ("3a", 5, "2 rows of 4 numbers, yours has 1 row of 1"),
         ("3a", np.ones((2, 4, 1)), "one number"),
