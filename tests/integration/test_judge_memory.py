@@ -26,10 +26,9 @@ MOST_KEPT_MIB = 64
 MOST_THAT_IS_READ = """
 import numpy as np
 
-def flood(*args, **kwargs):
+def attention_scores(*args, **kwargs):
     return np.ones(5 * 2**20)
 """
-
 
 KEYS_THAT_MAKE_LONG_PATHS = """
 right = linear_backward
@@ -85,16 +84,9 @@ WORDS = (
 LINES = "0\n" * 240_000 + "def f():\n    raise ValueError\nf()\n" + "0\n" * 240_000
 
 
-def flooding(text, step, *functions):
-    """A submission in which all these functions send as much."""
-    return Submission("mallory", {step: text + "\n".join(f"{name} = flood" for name in functions)})
-
-
-FLOODS = {
-    "as a cache": next(a for a in hostile.attacks() if a.name == "much_beside_a_handle").submission,
-    "in bytes": next(a for a in hostile.attacks() if a.name == "many_small_numbers").submission,
-    "the most": flooding(MOST_THAT_IS_READ, "step02_scores", "attention_scores"),
-}
+ATTACKS = {attack.name: attack.submission for attack in hostile.attacks()}
+FLOODS = {name: ATTACKS[name] for name in ("much_beside_a_handle", "many_small_numbers")}
+FLOODS["the most"] = Submission("mallory", {"step02_scores": MOST_THAT_IS_READ})
 
 
 @contextlib.contextmanager
@@ -162,13 +154,10 @@ def test_empty_arrays_do_not_fill_the_memory(suite):
     assert len(outcome.json) < 2**20
 
 
+LONG_WORDS = {step.id: f"# {step.id}\n{WORDS}" for step in load().steps[:8]}
 LEFT = {
     "in names": Submission("mallory", {"step19_training": NAMES_THAT_COME_BACK}),
-    "in words": Submission(
-        "mallory",
-        {step.id: f"# {step.id}\n{WORDS}" for step in load().steps[:8]},
-        modules={"helper": ""},
-    ),
+    "in words": Submission("mallory", LONG_WORDS, modules={"helper": ""}),
     "in lines": Submission("mallory", {"step02_scores": LINES, "step04_softmax": f"0\n{LINES}"}),
 }
 

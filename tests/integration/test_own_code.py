@@ -82,11 +82,7 @@ def test_source_without_the_function_has_no_code(source):
 
 
 def test_cause_help_and_wrong_cells_have_a_colour_and_a_word(report):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    out = Terminal()
+    out = io.StringIO()
     printer = Printer(out)
     printer.color = True
     printer.step(report(WRONG).steps[0])

@@ -122,9 +122,8 @@ def test_review_in_a_notebook_asks_in_a_field(tmp_path, journal, answering, caps
 
 
 def test_notebook_without_a_field_shows_the_questions_and_takes_answers(tmp_path, journal):
-    assert str(ask_now(tmp_path, has_input=False)).endswith(
-        f'To answer: quiz("{PREDICTION.id}", ...)'
-    )
+    told = str(ask_now(tmp_path, has_input=False))
+    assert told.endswith(f'To answer: quiz("{PREDICTION.id}", ...)')
     assert "Kept for your recap." in str(answer_quiz(SENTENCE.id, SAID, tmp_path))
     assert journal.on_step(STEP.id)["sentence"] == SAID
 
@@ -147,8 +146,7 @@ def test_watch_mentions_once_a_day_what_is_due(tmp_path, watch):
 
 @pytest.mark.parametrize(("saved", "told"), [(STEP, True), (STEPS[2], False)], ids=["it", "other"])
 def test_watch_says_that_a_step_passes_only_if_it_was_saved(watch, saved, told):
-    status = {STEP.id: Status.PASSED}
-    watch.known = {one.id: judged(one, status.get(one.id, Status.FAILED)) for one in STEPS}
+    watch.known = {one.id: judged(one, Status.FAILED) for one in STEPS} | {STEP.id: judged(STEP)}
     watch._note(SimpleNamespace(steps=[watch.known[saved.id]]))
     said = watch.printer.file.getvalue()
     assert ("passes." in said) is told

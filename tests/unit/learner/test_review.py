@@ -16,24 +16,15 @@ CLOSED = [one.id for one in questions(FIRST) if one.kind != "open"]
 NOW = 1e9
 
 
-@pytest.fixture
-def journal(tmp_path):
-    return Journal(tmp_path)
-
-
-def asking(journal):
-    return lambda now: Asking(journal.path.parent, REGISTRY, lambda: now)
+def note(folder, step, now, status=Status.PASSED):
+    Journal(folder).note([StepVerdict(step.id, "", status, 0, 1, ())], now)
 
 
 @pytest.fixture
-def at(journal):
+def at(tmp_path):
     """at(now): the questions at that time; step 1 passed at NOW."""
-    note(journal, FIRST, NOW)
-    return asking(journal)
-
-
-def note(journal, step, now, status=Status.PASSED):
-    journal.note([StepVerdict(step.id, "", status, 0, 1, ())], now)
+    note(tmp_path, FIRST, NOW)
+    return lambda now: Asking(tmp_path, REGISTRY, lambda: now)
 
 
 def ids(found):
@@ -45,9 +36,9 @@ def test_questions_come_a_day_after_the_step_passed(at):
     assert ids(at(NOW + DAY).list_due()) == CLOSED
 
 
-def test_nothing_is_due_before_a_step_passes(journal):
-    note(journal, FIRST, NOW, Status.FAILED)
-    assert asking(journal)(NOW + 99 * DAY).list_due() == []
+def test_nothing_is_due_before_a_step_passes(tmp_path):
+    note(tmp_path, FIRST, NOW, Status.FAILED)
+    assert Asking(tmp_path, REGISTRY, lambda: NOW + 99 * DAY).list_due() == []
 
 
 def test_right_answers_wait_longer_each_time_and_then_for_ever(at):
@@ -73,8 +64,8 @@ def test_answer_before_it_is_due_changes_nothing(at):
     assert CLOSED[0] in ids(at(NOW + DAY).list_due())
 
 
-def test_steps_take_turns(at, journal):
-    note(journal, SECOND, NOW)
+def test_steps_take_turns(at, tmp_path):
+    note(tmp_path, SECOND, NOW)
     asked = ids(choose(at(NOW + DAY).list_due())[0])
     assert len(asked) == MOST
     assert [name[0] for name in asked] == ["1", "2", "1", "2", "1"]
@@ -99,8 +90,8 @@ def test_review_asks_what_is_due_and_notes_the_answer(tmp_path, monkeypatch, cap
     monkeypatch.setattr(quiz, "EXERCISES", tmp_path)
     quiz.review.callback()
     assert capsys.readouterr().out.startswith("Nothing is due.")
-    now, journal = time.time(), Journal(tmp_path)
-    note(journal, FIRST, now - DAY)
+    now = time.time()
+    note(tmp_path, FIRST, now - DAY)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     answers = iter([questions(FIRST)[0].key, "q"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
@@ -108,4 +99,4 @@ def test_review_asks_what_is_due_and_notes_the_answer(tmp_path, monkeypatch, cap
     said = capsys.readouterr().out
     assert said.startswith(f"{MOST} questions about steps that you have finished")
     assert "Right." in said
-    assert CLOSED[0] not in ids(asking(journal)(now + DAY / 2).list_due())
+    assert CLOSED[0] not in ids(Asking(tmp_path, REGISTRY, lambda: now + DAY / 2).list_due())
