@@ -151,7 +151,7 @@ def test_chances_are_words_where_they_are_tiny(url, open_page):
 
 
 @pytest.mark.long
-def test_boxes_are_named_after_the_functions(url, open_page):
+def test_boxes_are_named_after_the_functions_and_have_their_numbers_as_tables(url, open_page):
     page = open_page(url)
     names = [one.inner_text() for one in page.locator("#flow h3").all()]
     assert names == [
@@ -162,11 +162,6 @@ def test_boxes_are_named_after_the_functions(url, open_page):
         "5. attention_output, attention output, step 5",
         "6. decoder_block, decoder_logits next word, step 11, 12",
     ]
-
-
-@pytest.mark.long
-def test_every_picture_has_its_numbers_as_a_table(url, open_page):
-    page = open_page(url)
     for name in PICTURES:
         page.locator(f"#{name} summary").press("Enter")
         page.locator(f"#{name} .numbers td").first.wait_for()

@@ -142,7 +142,6 @@ def test_length_that_takes_too_long_ends_the_table(rows, monkeypatch):
     [
         ("\ndef new_decoder_cache(n):\n    raise NotImplementedError\n", "cannot run yet"),
         ("\ndef decoder_step(*a):\n    return 1\n", "The decoder raised TypeError"),
-        ("\ndel decoder_step\n", "The decoder raised AttributeError"),
     ],
 )
 def test_decoder_that_cannot_run_is_refused(rows, ending, why):

@@ -78,6 +78,14 @@ def removes(name):
     return lambda folder: (folder / name).unlink()
 
 
+def truncate(folder):
+    os.truncate(folder / weights.WEIGHTS, 9**5)
+
+
+def own_head(found):
+    found["lm_head.weight"] = found["transformer.wte.weight"] + 1
+
+
 NOT_WHOLE = "is not a whole safetensors file (an interrupted download?): get it again"
 NOT_JSON = "config.json cannot be read as JSON: get it again"
 UNUSABLE = "that can be made: get it again, with the weights"
@@ -108,16 +116,8 @@ BAD = {
         "a truth for a size": (settings(n_layer=True), f"no GPT-2 {UNUSABLE}"),
         "a configuration that is nested deeply": (writes(weights.CONFIG, b"[" * 10**5), NOT_JSON),
         "wrong shapes": (settings(vocab_size=500), "wte.weight is (512, 48), expected (500, 48)"),
-        "a head of its own": (
-            tensors(
-                lambda found: found.update({"lm_head.weight": found["transformer.wte.weight"] + 1})
-            ),
-            OWN_HEAD,
-        ),
-        "a truncated download": (
-            lambda folder: os.truncate(folder / weights.WEIGHTS, 9**5),
-            NOT_WHOLE,
-        ),
+        "a head of its own": (tensors(own_head), OWN_HEAD),
+        "a truncated download": (truncate, NOT_WHOLE),
         "no weights": (removes(weights.WEIGHTS), "there is no model.safetensors in"),
         "no configuration": (
             removes(weights.CONFIG),

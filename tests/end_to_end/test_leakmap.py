@@ -119,9 +119,7 @@ def test_terminal_shows_the_maps_side_by_side():
 
 def test_terminal_is_never_wider_than_the_screen():
     tokens = tuple("abcdefghijk") + ("\x1b[2Jverylongwordindeed",)
-    size = len(tokens)
-    rows = tuple(tuple(float(j <= i) for j in range(size)) for i in range(size))
-    layers = tuple(Influence(rows, True, (), "position", "token") for _ in range(5))
+    layers = stack(*[np.tri(len(tokens))] * 5).layers
     sheet = Sheet(plain=True)
     draw_stack(sheet, Stack("mine/", tokens, None, layers))
     assert max(len(text) for text, _ in sheet.rows) < 80

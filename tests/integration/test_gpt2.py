@@ -132,11 +132,6 @@ LLAMA_WRONG = {
         ('rms_norm(x, block["norm_2"], eps)', 'rms_norm(x, block["norm_2"])'),
         *(CACHED, DIFFERS),
     ),
-    "positions that start again": (
-        "step25_llama",
-        ("np.arange(start, stop), d_head", "np.arange(stop - start), d_head"),
-        *(CACHED, DIFFERS),
-    ),
     "heads in turn": (
         "step21_grouped_heads",
         ("np.repeat(x, n_repeats, axis=-3)", "np.concatenate([x] * n_repeats, axis=-3)"),

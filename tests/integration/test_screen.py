@@ -333,15 +333,9 @@ def test_process_that_ended_shows_the_call_that_it_ended_in(judged):
     assert first.evidence.call == "causal_mask(t_q=3)"
 
 
-NO_ERRORS = """
-def causal_mask(t_q, t_k=None):
-    t_k = t_q if t_k is None else t_k
-    return np.tri(t_q, t_k, t_k - t_q, dtype=bool)
-"""
-
-
 def test_missing_error_shows_the_call_that_should_have_raised(judged):
-    verdict = judged("step03_mask", NO_ERRORS)
+    end = "\ndef causal_mask(t_q, t_k=None):\n    t_k = t_k or t_q\n"
+    verdict = judged("step03_mask", f"{end}    return np.tri(t_q, t_k, t_k - t_q, dtype=bool)\n")
     check = next(check for check in verdict.checks if check.status is Status.FAILED)
     assert "expected a ValueError" in check.message
     assert check.evidence.call.startswith("causal_mask(t_q=")

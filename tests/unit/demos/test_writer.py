@@ -16,6 +16,7 @@ from grader.demos import writer
 from grader.demos.submission_worker import NotReady
 from grader.demos.writer import load_writer, read_words, write_stories
 from grader.intake.submission import Submission
+from grader.steps.stubs import stub_of
 from tests.conftest import SOLUTIONS, STEPS
 
 PART = [step for step in STEPS if step.part == 1]
@@ -111,9 +112,7 @@ def test_learners_own_functions_write(steps, host, own, right):
 
 
 def test_stub_is_named(steps, host, own):
-    own["step07_kv_cache"] = (
-        "new_cache = dict\ndef attend_with_cache(*a): raise NotImplementedError"
-    )
+    own["step07_kv_cache"] = stub_of(STEPS[6])
     with pytest.raises(NotReady, match="still to be written"):
         writer.tell(host, steps, Submission("", own))
     del own["step07_kv_cache"]
