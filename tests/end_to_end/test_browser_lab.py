@@ -27,19 +27,15 @@ return q @ np.swapaxes(k, -1, -2)"""
 DARK = {"@jupyterlab/apputils-extension/themes.jupyterlab-settings": '{"theme": "JupyterLab Dark"}'}
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 @pytest.fixture
 def serve(tmp_path):
     """serve(options, variables): the address of a JupyterLab that Python runs, until the end."""
     started = []
 
     def serve(options, variables):
-        port = free_port()
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            port = one.getsockname()[1]
         with (tmp_path / "lab.log").open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", *(option.format(port=port) for option in options)],
