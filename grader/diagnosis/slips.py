@@ -23,7 +23,7 @@ def find_stub_left(source: str, name: str, raised: Sequence[int]) -> str:
             f"{name} is defined twice: the stub ({where(made[-1].first)}) replaces your function "
             f"({where(written[-1].first)}). Delete the stub."
         )
-    if not made or not raised or not made[-1].first < raised[-1] <= made[-1].last:
+    if not made or not made[-1].first < raised[-1] <= made[-1].last:
         return ""
     if not made[-1].begun:
         return ""

@@ -138,7 +138,7 @@ def explain_raised(
         lines = failure.lines
         name = (_function_around(source, lines[-1]) if lines else "") or function
         known = name in {one.name for one in step.functions}
-        if known and (slip := find_stub_left(source, name, lines)):
+        if lines and known and (slip := find_stub_left(source, name, lines)):
             return Status.ERROR, slip
         return Status.NOT_ATTEMPTED, f"{name if known else function} is not written yet."
     if "MemoryError" in failure.kinds:
