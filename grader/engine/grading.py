@@ -12,7 +12,6 @@ from grader.diagnosis.calls import Log
 from grader.diagnosis.library import Library
 from grader.engine import messages
 from grader.engine.bench import Attempt, Bench, Trial
-from grader.engine.causes import with_causes, with_maps
 from grader.engine.earlier_steps import find_below, find_imported
 from grader.intake.submission import Submission
 from grader.isolation import Host, Process
@@ -157,7 +156,7 @@ class Grader:
             return self._report_unjudged(step, Status.ERROR, message)
         if not self.thorough:
             return _verdict(step, best.verdicts, None, "")
-        verdicts = with_causes(best, self.library, with_maps(best))
+        verdicts = self._explain(best, with_map=True)
         if best is not own:
             works, message, blamed = self._on_own_steps(submission, step, best, own)
             return replace(_verdict(step, verdicts, works, message), blamed=blamed)
@@ -224,8 +223,15 @@ class Grader:
         trial = self.bench.run(self.attempt(submission, step, self.right), step.checks)
         if trial.failure is not None:
             raise trial.failure
-        found = trial.verdicts
-        return with_causes(trial, self.library, found) if self.thorough else found, trial.log
+        return self._explain(trial) if self.thorough else trial.verdicts, trial.log
+
+    def _explain(self, trial: Trial, *, with_map: bool = False) -> Sequence[CheckVerdict]:
+        """Return a trial's verdicts, with causes where something failed."""
+        if trial.passed or trial.attempt.untouched:
+            return trial.verdicts
+        from grader.engine.causes import with_causes, with_maps  # right code needs none of it
+
+        return with_causes(trial, self.library, with_maps(trial) if with_map else trial.verdicts)
 
     def attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
         """Return the step's code among earlier steps; `right` holds the right ones among them."""
@@ -296,12 +302,15 @@ class Grader:
     ) -> StepVerdict:
         """Return the verdict, with a note on earlier steps that may have caused the failure."""
         source = submission.sources.get(verdict.step, "")
-        step = self.registry.find(verdict.step)
-        used = find_imported(submission, step, self.registry) - self.right.keys() if source else ()
-        wrong = [
-            one.title for one in before if one.step in used and one.status is not Status.PASSED
+        broken = [
+            one for one in before if one.status is not Status.PASSED and one.step not in self.right
         ]
-        if verdict.message or not wrong:
+        if verdict.message or not source or not broken:
+            return verdict
+        step = self.registry.find(verdict.step)
+        used = find_imported(submission, step, self.registry)
+        wrong = [one.title for one in broken if one.step in used]
+        if not wrong:
             return verdict
         failed = verdict.status not in (Status.PASSED, Status.NOT_ATTEMPTED)
         if not failed and is_unfinished(source, step):
