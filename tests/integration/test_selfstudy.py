@@ -270,8 +270,9 @@ def test_function_alone_is_judged_as_among_the_others(step, grade):
 
     def verdict(check):
         named = check.diagnosis and check.diagnosis.misconception
-        words = repr(replace(check, diagnosis=named))  # for a NaN equals no NaN
-        return re.sub(r"\d+ (KiB more|keys and values)", r"some \1", words)  # measured anew
+        if "KiB more" in check.message:  # measured anew, as is the call that takes too much
+            return check.check, check.status, named
+        return repr(replace(check, diagnosis=named))  # for a NaN equals no NaN
 
     mistake = read(MISTAKES, step)[0]
     whole = grade(mistake.submission, only=(step,)).steps[0].checks
