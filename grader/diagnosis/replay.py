@@ -30,7 +30,7 @@ FETCH = "(fetch)"
 KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "float"}
 FLOAT32 = 1e-4  # the relative tolerance of checks/tolerances.py, which a worker cannot import
 TIGHTER = 1e-5
-STORES = ("STORE_GLOBAL", "STORE_ATTR")
+STORE_GLOBAL = dis.opmap["STORE_GLOBAL"]
 CONSTANT = (
     *(type(None), int, float, complex, str, bytes, tuple, type, np.generic, np.ufunc),
     *(types.FunctionType, types.BuiltinFunctionType, types.ModuleType),
@@ -178,8 +178,14 @@ def with_refusals(module: Space, calls: list[Call]) -> list[Call]:
 
 
 def _find_error(module: Space, call: Call, kept: Kept) -> str | None:
-    """Return the type of error that a call raises, if it does; keep the result."""
-    if call["function"] == FETCH or not all(mark in kept for mark in _list_marks(call)):
+    """Return the type of error that a call raises, if it does; keep the result.
+
+    A call that neither raised nor returned what others were given is not made.
+    """
+    held = "kept" in call or any(map(is_mark, leaves(call.get("value"))))
+    if call["function"] == FETCH or not (held or "raised" in call):
+        return None
+    if not all(mark in kept for mark in _list_marks(call)):
         return None
     return find_outcome(module, call, kept).get("raised")
 
@@ -292,8 +298,8 @@ def _may_change(value: Any) -> bool:
 def remembers(module: Space, names: Iterable[str]) -> bool:
     """Return whether one of these functions may know of earlier calls.
 
-    It does if it, or a function that it uses, stores something outside, draws at random, or looks
-    up what can change.
+    It does if it, or a function that it uses, stores a global name, draws at random, or looks up
+    what can change.
     """
     waiting, seen = list(names), set[str]()
     while waiting:
@@ -307,7 +313,7 @@ def remembers(module: Space, names: Iterable[str]) -> bool:
             codes = [value.__code__]
             for code in codes:
                 codes += [one for one in code.co_consts if isinstance(one, types.CodeType)]
-                if any(one.opname in STORES for one in dis.get_instructions(code)):
+                if STORE_GLOBAL in code.co_code[::2]:
                     return True
                 waiting += code.co_names
         seen.add(name)

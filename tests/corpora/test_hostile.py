@@ -23,7 +23,7 @@ from grader.checks.suites import Live
 from grader.classroom.judge import Sandboxes
 from grader.engine import grading
 from grader.intake.submission import Submission, read_folder
-from grader.isolation import start_host, survey
+from grader.isolation import margins, start_host, survey
 from grader.isolation.client import Program, Worker
 from grader.isolation.probe import isolation_for_grading
 from grader.report.html.page import page
@@ -283,7 +283,8 @@ def graded_batch(number):
     """What became of the attacks of that batch, graded once."""
     name, attacks = BATCHES[number]
     batch, before = Batch(), processes.descriptors()
-    with secrets_noted(batch.digits):
+    with secrets_noted(batch.digits), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(margins, "PATIENCE", 0.25)
         isolation = isolation_for_grading(name, REGISTRY.limits)
         in_a_batch(attacks, attacks[0].suite, isolation, batch)
     batch.descriptors = processes.descriptors() - before

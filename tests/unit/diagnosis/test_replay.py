@@ -31,9 +31,6 @@ def inside(x):
 def by_default(x, seen=[]):
     return seen
 
-def on_itself(x):
-    on_itself.last = x
-
 def draws(x):
     return np.random.random(len(x))
 
@@ -71,7 +68,6 @@ def suspect(name, wrong):
         ("counts", True),
         ("inside", True),
         ("by_default", True),
-        ("on_itself", True),
         ("draws", True),
     ],
 )
