@@ -31,7 +31,7 @@ from tests.conftest import ROOT, SOLUTIONS, STEPS
 
 REGISTRY = load()
 PARTS = {part.title: [step.id for step in REGISTRY.of(part)] for part in REGISTRY.parts}
-EVERY = 16  # of the known mistakes that many-th is looked at: all of them would take minutes
+EVERY = 32  # of the known mistakes that many-th is looked at: all of them would take minutes
 
 
 class Utf8(io.StringIO):

@@ -1,7 +1,6 @@
 """The survey: what a source binds and where, from a process that runs nothing."""
 
 import math
-import time
 
 import pytest
 
@@ -80,10 +79,8 @@ def test_cells_of_a_notebook_break_alone():
     ids=range(10),
 )
 def test_a_source_that_cannot_be_parsed_stops_nobody(source):
-    begun = time.process_time()
     assert survey(source).last("softmax") is None
     assert last("softmax = 1", "softmax")
-    assert time.process_time() - begun < 1
 
 
 def test_it_runs_nothing(tmp_path):
