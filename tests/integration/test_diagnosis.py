@@ -23,11 +23,11 @@ def diagnosed(judge):
     return diagnose
 
 
-ATTENTION = """
+BOTH = """
 def attention(q, k, v, mask=None):
-    scores = {scores}
+    scores = q @ np.swapaxes(k, -1, -2)
     if mask is not None:
-        scores = {masked}
+        scores = np.where(mask, scores, 0)
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True) @ v
 """
@@ -66,27 +66,28 @@ def attention_scores(q, k):
     assert not [cause for cause in found if cause and cause.known]
 
 
+# A cache of the student's own build, with its own words of refusal.
 CACHED = """
 def new_decoder_cache(n_layers):
-    return {{"n": 0, "kept": [None] * n_layers}}
+    return {"n": 0, "kept": [None] * n_layers}
 
 
 def decoder_step(tokens_new, cache, params, n_heads):
     n, t = cache["n"], tokens_new.shape[-1]
-    if {too_long}:
-        raise {error}(f"no room for {{t}} more")
-    x = params["embedding"][tokens_new] + params["position"][{rows}]
+    if n + t > len(params["position"]):
+        raise ValueError(f"no room for {t} more")
+    x = params["embedding"][tokens_new] + params["position"][n : n + t]
     for i, block in enumerate(params["blocks"]):
         weights, h = block["attention"], layer_norm(x, **block["ln_1"])
         q, k, v = (
-            split_heads(linear(h, weights[f"w_{{name}}"], weights[f"b_{{name}}"]), n_heads)
+            split_heads(linear(h, weights[f"w_{name}"], weights[f"b_{name}"]), n_heads)
             for name in "qkv"
         )
         if cache["kept"][i] is not None:
             k, v = (np.concatenate(pair, axis=-2) for pair in zip(cache["kept"][i], (k, v)))
         cache["kept"][i] = k, v
         x = x + linear(
-            merge_heads(attention(q, k, v, causal_mask(t, {keys}))), weights["w_o"], weights["b_o"]
+            merge_heads(attention(q, k, v, causal_mask(t, n + t))), weights["w_o"], weights["b_o"]
         )
         x = x + feed_forward(layer_norm(x, **block["ln_2"]), block["feed_forward"])
     cache["n"] = n + t
@@ -94,26 +95,18 @@ def decoder_step(tokens_new, cache, params, n_heads):
 """
 
 
-def cached(
-    too_long="n + t > len(params['position'])",
-    error="ValueError",
-    rows="slice(n, n + t)",
-    keys="n + t",
-):
-    """A cache of the student's own build: how it refuses, and what it reads of table and mask."""
-    return CACHED.format(too_long=too_long, error=error, rows=rows, keys=keys)
-
-
 @pytest.mark.long
 def test_refusal_of_another_type_is_another_mistake(diagnosed):
-    found = diagnosed("step13_decoder_cache", cached(rows="slice(0, t)", error="IndexError"))
+    wrong = CACHED.replace("[n : n + t]", "[:t]").replace("ValueError", "IndexError")
+    found = diagnosed("step13_decoder_cache", wrong)
     assert not [cause for cause in found.values() if cause and cause.known]
 
 
 @pytest.mark.long
 def test_text_that_breaks_without_any_limit_is_not_one_that_is_refused(diagnosed):
     """NumPy raises a ValueError too, of a text for which there are no positions."""
-    found = diagnosed("step13_decoder_cache", cached(too_long="False"))
+    unlimited = CACHED.replace('n + t > len(params["position"])', "False")
+    found = diagnosed("step13_decoder_cache", unlimited)
     assert list(found) == ["step_errors"]
     assert {d.misconception for d in found.values() if d and d.known} == {"pos_not_checked"}
 
@@ -304,7 +297,10 @@ NAMED = {
     # Nobody may use the old cache any more.
     "the old cache": ("step07_kv_cache", OLD_CACHE, "np_symmetric_shapes_only"),
     # What right code refuses depends on the cache, which is of the student's own build.
-    "words of a refusal": ("step13_decoder_cache", cached(keys="t"), "np_symmetric_shapes_only"),
+    "words of a refusal": (
+        *("step13_decoder_cache", CACHED.replace("causal_mask(t, n + t)", "causal_mask(t, t)")),
+        "np_symmetric_shapes_only",
+    ),
     "what is remembered": ("step02_scores", REMEMBERS, "np_memoised_on_shape"),
     "an argument that is written": ("step02_scores", WRITES, "np_input_mutated"),
     "an argument that changed": ("step08_generation", POPS, "np_input_mutated"),
@@ -334,7 +330,6 @@ TWO = "At least two things differ. The scores are not divided by √d_k. "
 ONE_OF_TWO = "At least two things differ, and this is one of them. "
 PADS = "\ndef padding_mask(tokens, pad_id):\n    return (tokens != 99)[..., None, :]\n"
 PAD = "The padding id makes no difference: tokens equal to it count as real."
-BOTH = ATTENTION.format(scores="q @ np.swapaxes(k, -1, -2)", masked="np.where(mask, scores, 0)")
 # What differs: the code, and how the sentence at a check begins; None if nothing is said.
 SAID = {
     # Of mistakes that answer alike, only what they share is said.
