@@ -906,9 +906,6 @@ def test_module_knows_its_names(load):
     assert got == (full, f"exercises/{STEP}.py", "exercises", full, full, 1)
 
 
-STEP2 = "def attention_scores(q, k):\n    return q @ k.T\n"
-
-
 @usual_host
 def test_numbers_may_underflow_whatever_is_set(load):
     """Weights of 0 are right, also those of the kit's softmax in a student's step."""
@@ -943,15 +940,9 @@ def test_large_submission_that_prints_is_loaded(load):
 
 
 NOT_LOADED = {
-    "a missing step": ("from exercises.step09_x import y", "no step file step09_x.py to import"),
-    "a step by its bare name": ("import step02_scores", "import `exercises.step02_scores` instead"),
-    "torch": ("import torch", "the standard library and files beside it, not 'torch'"),
     "beyond the package": ("from .. import grader", "beyond top-level package"),
-    "a name that is not there": ("from exercises.step02_scores import x", "cannot import name 'x'"),
     "a circle": ("from exercises.step03_mask import y", "partially initialized"),
-    "an exit": ("raise SystemExit(4)", "4"),
     "an exit below": ("def g(): exit(5)\ng()", "5"),
-    "no Python": ("def f(:", "invalid syntax"),
     "no Python before": ("import exercises.step04_softmax", "exercises/step04_softmax.py, line 2"),
     "a thousand brackets": ("(" * 1000 + ")" * 1000, "too many nested parentheses"),
     "itself replaced": (
@@ -967,7 +958,7 @@ NOT_LOADED = {
 @pytest.mark.parametrize(("source", "words"), NOT_LOADED.values(), ids=NOT_LOADED.keys())
 def test_module_that_cannot_be_loaded_says_why(load, source, words):
     circle = "from exercises.step05_output import never\ny = 1\n"
-    others = {"step02_scores": STEP2, "step03_mask": circle, "step04_softmax": "x = 1\ndef f(:\n"}
+    others = {"step03_mask": circle, "step04_softmax": "x = 1\ndef f(:\n"}
     with pytest.raises(Raised) as caught:
         load(source, **others)
     assert words in caught.value.text
@@ -1012,21 +1003,10 @@ def test_own_module_takes_the_place_of_none_that_python_imports(load):
     assert load(source, **shadows).call("f", [], {}).value == 2
 
 
-UNLOADABLE = {
-    "loops": ("while True: pass", TimedOut),
-    "crashes": ("import ctypes; ctypes.string_at(0)", Died),
-    "answers as if it were loaded": (
-        FORGING + "send(frame(mapping(ok=True, printed='')))\nos._exit(0)\n",
-        Died,
-    ),
-}
-
-
-@pytest.mark.parametrize(("source", "outcome"), UNLOADABLE.values(), ids=UNLOADABLE.keys())
-def test_module_that_does_not_come_to_an_end(host, hasty, source, outcome):
+def test_module_that_answers_as_if_it_were_loaded_is_none(host):
     worker = fresh(host)
-    with hasty() if outcome is TimedOut else contextlib.nullcontext(), pytest.raises(outcome):
-        worker.load(program(source))
+    with pytest.raises(Died):
+        worker.load(program(FORGING + "send(frame(mapping(ok=True, printed='')))\nos._exit(0)\n"))
     assert not worker.alive
 
 
