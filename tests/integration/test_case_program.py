@@ -19,6 +19,7 @@ from grader.report.records import Status
 from grader.steps.registry import KitError
 from tests.conftest import SOLUTIONS, STEPS
 
+TWO = STEPS[1]
 HANGS = "\n\ndef attention_scores(q, k):\n    while True:\n        pass\n"
 CHANGES = """
 
@@ -86,28 +87,21 @@ def test_program_of_the_right_code_differs_nowhere(find, run, steps, name):
     assert "no number differs" in done.stdout
 
 
-def test_step_that_passes_has_no_case(find, steps):
-    step = steps.find("2")
-    assert find(step, SOLUTIONS[step.id]) is None
-
-
-def test_unwritten_step_has_no_case(find, steps):
-    step = steps.find("2")
-    assert find(step, "def attention_scores(q, k):\n    raise NotImplementedError()\n") is None
+def test_step_that_passes_or_is_unwritten_has_no_case(find):
+    unwritten = "def attention_scores(q, k):\n    raise NotImplementedError()\n"
+    assert [find(TWO, source) for source in (SOLUTIONS[TWO.id], unwritten)] == [None, None]
 
 
 @pytest.mark.long
-def test_call_without_an_answer_is_written_down(find, steps):
-    step = steps.find("2")
-    case = find(step, SOLUTIONS[step.id] + HANGS)
+def test_call_without_an_answer_is_written_down(find):
+    case = find(TWO, SOLUTIONS[TWO.id] + HANGS)
     assert case.calls[-1].function == "attention_scores"
     assert "result = attention_scores(q, k)" in write_program(case, "told")
 
 
-def test_argument_that_was_changed_is_compared(find, run, steps):
-    step = steps.find("2")
-    source = SOLUTIONS[step.id] + CHANGES
-    done = run(find(step, source), source)
+def test_argument_that_was_changed_is_compared(find, run):
+    source = SOLUTIONS[TWO.id] + CHANGES
+    done = run(find(TWO, source), source)
     assert "q, which was an argument: differs at [" in done.stdout
     assert "k, which was an argument: no number differs" in done.stdout
 
@@ -128,24 +122,21 @@ def test_call_that_takes_a_cache_comes_with_those_that_made_it(find, run, steps)
     assert "differs at" in done.stdout
 
 
-def test_hidden_case_is_never_shown(find, steps):
-    step = steps.find("2")
+def test_hidden_case_is_never_shown(find):
     with pytest.raises(KitError, match="only a visible case"):
-        find(step, first_mistake(step), suite="hidden")
+        find(TWO, first_mistake(TWO), suite="hidden")
 
 
-def test_message_of_the_code_cannot_leave_the_docstring(find, steps):
-    step = steps.find("2")
+def test_message_of_the_code_cannot_leave_the_docstring(find):
     told = '\'"""\\nimport os\\n\''
     source = f"def attention_scores(q, k):\n    raise ValueError({told})\n"
-    text = write_program(find(step, source), "told")
+    text = write_program(find(TWO, source), "told")
     assert "\nimport os" not in text.partition('\n"""\n')[2]
     compile(text, "case", "exec")
 
 
-def test_variables_are_those_of_the_call(find, steps):
-    step = steps.find("2")
-    case = find(step, first_mistake(step))
+def test_variables_are_those_of_the_call(find):
+    case = find(TWO, first_mistake(TWO))
     code, names, call = write_variables(case)
     space = {"np": np}
     exec(code, space)
