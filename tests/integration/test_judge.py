@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -30,8 +31,7 @@ def _dismissed():
 
 
 def right(student="alice"):
-    text = SOLUTIONS[STEP]
-    return Submission(student, {STEP: text})
+    return Submission(student, {STEP: SOLUTIONS[STEP]})
 
 
 def score(outcome):
@@ -188,13 +188,6 @@ def test_digest_of_the_kit_is_the_same_each_time():
     assert kit_digest() == EXAM.kit
 
 
-class Counted:
-    """An isolation that counts its sandboxes."""
-
-    def __init__(self, held):
-        self.held = held
-
-
 @pytest.mark.parametrize(
     ("held", "upset", "turns", "sandboxes"),
     [
@@ -212,7 +205,7 @@ def test_sandbox_serves(monkeypatch, steps, held, upset, turns, sandboxes):
 
     monkeypatch.setattr("grader.classroom.judge.start_host", Quiet)
     used = []
-    with judge.Sandboxes(Counted(held), steps.limits) as found:
+    with judge.Sandboxes(SimpleNamespace(held=held), steps.limits) as found:
         for turn in range(turns):
             with found.next() as host:
                 assert time.monotonic() < host.deadline == found.trusted.deadline < math.inf
