@@ -248,12 +248,6 @@ def test_worker_is_told_nothing_of_how_it_was_started(run):
     assert words == ["exercises", "exercises"]
 
 
-def test_signal_by_raw_number_does_not_reach_the_parent(run, host):
-    run("import ctypes; ctypes.CDLL(None).kill(os.getppid(), 9)")
-    assert run("return 5") == 5
-    assert host.process.returncode is None
-
-
 def test_large_arrays_grow_without_moving_pages(run):
     body = """
         import numpy as np
