@@ -29,20 +29,10 @@ QUIET = {
 NOTED = {
     "opens": ("", "open(__import__('os').devnull)", "uses a file (line 4)"),
     "at the margin": ("open(__import__('os').devnull)", "pass", "uses a file (line 2)"),
-    "a log file": (
-        "import logging; logging.basicConfig(filename='debug.log')",
-        "pass",
-        "uses a file (line 2)",
-    ),
     "looks": ("from pathlib import Path", "Path('x').exists()", "uses a file (line 4)"),
     "lists": ("import os", "os.listdir('.')", "uses a file (line 4)"),
     "makes a folder": ("import os", "os.makedirs('d', exist_ok=True)", "uses a file (line 4)"),
-    "a thread": (
-        "import threading",
-        "t = threading.Thread(target=print); t.start(); t.join()",
-        "starts a thread (line 4)",
-    ),
-    "a pool": (
+    "a pool of threads": (
         "from concurrent.futures import ThreadPoolExecutor",
         "ThreadPoolExecutor(1).submit(len, '').result()",
         "starts a thread (line 4)",
