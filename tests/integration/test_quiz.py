@@ -23,7 +23,6 @@ from tests.conftest import STEPS as ALL_STEPS
 MISTAKES = ROOT / "grader" / "answer_key" / "mistakes"
 R = reference  # which finds the functions of later parts, too
 STEPS = [quiz.PREFACE, *ALL_STEPS]
-PLAIN = {step.id: read_toml(quiz.FOLDER / f"{step.id}.toml")["question"] for step in STEPS}
 QUESTIONS = {one.id: one for step in STEPS for one in quiz.questions(step)}
 INF = np.inf
 BLOCK = block_params(Draw(7), 8, 32)
@@ -442,7 +441,7 @@ def test_key_is_what_the_reference_says(name):
 TRACED = {
     f"{entry['id']}-{one['answer']}": (step, entry["id"], one)
     for step in STEPS
-    for entry in PLAIN[step.id]
+    for entry in read_toml(quiz.FOLDER / f"{step.id}.toml")["question"]
     for one in entry.get("wrong", ())
     if "from" in one
 }
@@ -478,16 +477,13 @@ def test_answer_may_be_written_in_several_ways(name, given):
 @pytest.mark.parametrize(
     ("name", "given", "says"),
     [
-        ("3b", "", "one number"),
         ("3b", "1/0", "one number"),
         ("3b", "1024*", "one number"),
         ("3b", "nan", "finite"),
-        ("3b", [1, 2], "one number"),
         ("3a", "1 1; 0 1", "2 rows of 4 numbers, yours has 2 rows of 2"),
         ("3a", "a b c d; 1 1 1 1", "one number, and 'a'"),
         ("3a", np.ones((2, 4, 1)), "one number"),
         ("1a", "5 x 3", "a shape"),
-        ("5b", "{-1}", "set of numbers"),
         ("5b", 1.5, "set of numbers"),
         ("1d", "z", "one letter of a, b, c"),
         ("5d", "c b a", "each once"),
