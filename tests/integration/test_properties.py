@@ -430,5 +430,3 @@ def test_arrays_of_a_tree_that_are_wrong_are_named():
         "Right in every case: blocks.w. Wrong: blocks.b. Every wrong number is 0; all others are "
         "right."
     )
-    found = told_of(right, lambda x: right(-x), arrays((3, 4), (2, 5)))
-    assert "parts" not in ids(found)
