@@ -29,8 +29,6 @@ from grader.report.text.terminal import SCREEN, Overview, Printer
 from grader.steps.registry import load
 from tests.conftest import ROOT, SOLUTIONS, STEPS
 
-REGISTRY = load()
-PARTS = {part.title: [step.id for step in REGISTRY.of(part)] for part in REGISTRY.parts}
 EVERY = 32  # of the known mistakes that many-th is looked at: all of them would take minutes
 
 
@@ -43,7 +41,7 @@ def on_screen(verdict):
     out = Utf8()
     printer = Printer(out)
     printer.line("nopeek: visible checks on exercises/\n", "bold")
-    overview = Overview(printer, PARTS)
+    overview = Overview(printer, load().group_by_part(STEPS))
     for step in STEPS:
         where = (step.id > verdict.step) - (step.id < verdict.step)
         status = [verdict.status, Status.NOT_ATTEMPTED, Status.PASSED][where]
