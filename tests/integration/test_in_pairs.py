@@ -1,6 +1,5 @@
 """Judging two steps at a time gives what one at a time gives."""
 
-
 import pytest
 
 from grader.engine.grading import make_grader

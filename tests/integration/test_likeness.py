@@ -1,6 +1,5 @@
 """Test the list of similar work: shared by few, explained by nothing, and never guessed."""
 
-
 import pytest
 
 from grader.classroom import likeness
