@@ -98,7 +98,6 @@ BAD = {
             settings(model_type="llama"),
             "config.json describes a model of type 'llama', not 'gpt2': name weights of a GPT-2",
         ),
-        "no heads": (settings(n_head="many"), f"no GPT-2 {UNUSABLE}"),
         "a missing tensor": (
             tensors(lambda found: found.pop("transformer.h.1.ln_2.bias")),
             "h.1.ln_2.bias is absent, expected (48,): get both again",
