@@ -6,8 +6,6 @@ import json
 import os
 import shutil
 import socket
-import subprocess
-import sys
 
 import httpx
 import huggingface_hub
@@ -24,6 +22,7 @@ from grader.demos.gpt2.family import FAMILIES, GPT2
 from grader.report.text.terminal import Printer
 from tests.conftest import ROOT
 from tests.support import gpt2s
+from tests.support.commands import run_strictly
 
 SOLUTIONS = ROOT / "solutions"
 TINY, SMALL = ("--weights", "tiny"), ("--weights", "small")
@@ -331,15 +330,9 @@ def test_nothing_moves_the_cursor():
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_command_is_quiet_on_the_error_stream(tmp_path, name):
-    command = [sys.executable, "-W", "error", "-m", "grader", name, *TINY, "--tokens", "8"]
-    done = subprocess.run(
-        [*command, "--submission", str(SOLUTIONS)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        encoding="ascii",
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    words = (name, *TINY, "--tokens", "8", "--submission", SOLUTIONS)
+    done = run_strictly(*words, cwd=tmp_path, env={"PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr, done.stdout.isascii()) == (0, "", True)
     assert max(map(len, done.stdout.splitlines()[:20])) <= 80
 
 
