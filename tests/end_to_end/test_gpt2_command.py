@@ -77,15 +77,10 @@ def removes(name):
     return lambda folder: (folder / name).unlink()
 
 
-def truncate(folder):
-    os.truncate(folder / weights.WEIGHTS, 9**5)
-
-
 def own_head(found):
     found["lm_head.weight"] = found["transformer.wte.weight"] + 1
 
 
-NOT_WHOLE = "is not a whole safetensors file (an interrupted download?): get it again"
 NOT_JSON = "config.json cannot be read as JSON: get it again"
 UNUSABLE = "that can be made: get it again, with the weights"
 UNKNOWN = "which the steps do not compute: name another model"
@@ -115,7 +110,10 @@ BAD = {
         "a configuration that is nested deeply": (writes(weights.CONFIG, b"[" * 10**5), NOT_JSON),
         "wrong shapes": (settings(vocab_size=500), "wte.weight is (512, 48), expected (500, 48)"),
         "a head of its own": (tensors(own_head), OWN_HEAD),
-        "a truncated download": (truncate, NOT_WHOLE),
+        "a truncated download": (
+            lambda folder: os.truncate(folder / weights.WEIGHTS, 9**5),
+            "is not a whole safetensors file (an interrupted download?): get it again",
+        ),
         "no weights": (removes(weights.WEIGHTS), "there is no model.safetensors in"),
         "no configuration": (
             removes(weights.CONFIG),
