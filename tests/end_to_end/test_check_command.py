@@ -235,7 +235,6 @@ WRONG_USE = {
         "/ cannot be graded: it holds no notebook and none of the files "
         f"{STEPS[0].filename} … {STEPS[-1].filename}",
     ),
-    "watching no folder": (["watch", "--submission", "nowhere"], "there is no folder nowhere"),
     "watching a file": (["watch", "--submission", "README.md"], "there is no folder README.md"),
     "seed without hidden": (["check", "--seed", "3"], "--seed goes with --suite hidden"),
     "isolation not there": (["check", "--isolation", "jail"], "'jail' is not one of"),

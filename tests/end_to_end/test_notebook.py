@@ -219,7 +219,6 @@ WRONG_USE = {
     "check('linaer')": "nopeek: There is no step or function 'linaer': is 'linear' meant?",
     "check('all')": "nopeek: There is no step or function 'all': name a function, or a step",
     "check(True)": "nopeek: check() takes a function, its name or a step",
-    "check(99)": "nopeek: There is no step or function '99'",
     "save_work()": "nopeek: Which step?",
     "load_work('attention_scores')": "The code of exercises/step02_scores.py is in the cell below",
 }
