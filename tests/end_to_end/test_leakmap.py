@@ -157,9 +157,3 @@ def test_command_draws_a_submission_whose_other_steps_are_the_solutions(tmp_path
     assert status == 0
     assert f"Who depends on whom in {tmp_path.name}/" in output
     assert "All 3 layers are masked" in output
-
-
-def test_command_refuses_what_is_not_there():
-    status, output = command("--submission", "nowhere")
-    assert status == 2
-    assert output.startswith("nopeek: there is no folder nowhere")
