@@ -174,18 +174,6 @@ def test_full_disk_leaves_the_autograder_and_the_handin_of_before(tmp_path):
         assert path.read_text() == "before"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [(("99",), "there is no step '99'"), ((), "cannot use ")],
-    ids=["no such step", "no such folder"],
-)
-def test_release_says_what_is_wrong(tmp_path, arguments, why):
-    path = tmp_path / "none" / "autograder.zip"
-    done = CliRunner().invoke(cli, ["release", *arguments, "--gradescope", str(path)])
-    assert done.exit_code == 2
-    assert why in done.output
-
-
 def test_export_is_of_one_run_though_another_one_ends_meanwhile(export, out, monkeypatch):
     """Otherwise the rules of one run and the class of the other would be mixed."""
     people = Gradebook.people
