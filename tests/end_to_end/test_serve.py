@@ -1,6 +1,5 @@
 """The pages on which a grade is changed by hand, and who may not change one."""
 
-import contextlib
 import errno
 import http.client
 import shutil
@@ -67,20 +66,6 @@ def published(tmp_path_factory):
     return out
 
 
-@contextlib.contextmanager
-def served(out):
-    desk = Desk(out, "Tim Ü")
-    server = make_server(desk)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield Visitor(server, desk)
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
 class Visitor:
     """Somebody who sends requests; by default as the browser of the instructor does."""
 
@@ -110,8 +95,14 @@ class Visitor:
 
 @pytest.fixture
 def visitor(graded):
-    with served(graded) as visitor:
-        yield visitor
+    desk = Desk(graded, "Tim Ü")
+    server = make_server(desk)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    yield Visitor(server, desk)
+    server.shutdown()
+    server.server_close()
+    thread.join()
 
 
 def grades(out):
