@@ -8,6 +8,7 @@ import struct
 import threading
 import time
 import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -359,11 +360,8 @@ def test_two_graders_at_once_lose_no_change(graded):
         for target in steps:
             desk.change(student, {"step_or_check": target, "points": "1"})
 
-    threads = [threading.Thread(target=work, args=one) for one in zip(desks, ("alice", "bob"))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(work, desks, ("alice", "bob")))
     found = [tuple(row.split(",")[:2]) for row in rows(graded)]
     assert sorted(found) == sorted((who, what) for who in ("alice", "bob") for what in steps)
 
