@@ -11,9 +11,7 @@ from tests.support.stubs import solution_text, stub_text
 
 STEP = "step02_scores"
 MASKS = ("causal_mask", "padding_mask", "additive_mask", "apply_mask")
-UNSCALED = (
-    "import numpy as np\n\n\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
-)
+UNSCALED = "def attention_scores(q, k):\n    return q @ k.swapaxes(-1, -2)\n"
 
 
 def source(step=STEP):
@@ -81,7 +79,7 @@ def test_notebook_that_is_simply_run_shows_its_verdicts(desk):
     notebook = source()
     cell_of(notebook, "attention_scores")["source"] = ""
     test = joined(cell_of(notebook, "check_attention_scores")["source"])
-    for text in (UNSCALED.replace("(k, -1", "((k, -1"), UNSCALED, solution_text(STEP)):
+    for text in (UNSCALED.replace("(-1", "((-1"), UNSCALED, solution_text(STEP)):
         notebook["cells"] += [code(text), code(test)]
     found = desk.executed(notebook)
     missing = output(cell_of(found, "check_attention_scores"))

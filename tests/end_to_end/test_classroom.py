@@ -21,9 +21,7 @@ from tests.support.stubs import solution_text, stub_text
 STEP = "step02_scores"
 FINISHED = solution_text(STEP)
 STUB = stub_text(STEP)
-UNSCALED = (
-    "import numpy as np\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
-)
+UNSCALED = "def attention_scores(q, k):\n    return q @ k.swapaxes(-1, -2)\n"
 EXITS = "import os\ndef attention_scores(q, k):\n    os._exit(0)\n"
 GRADE = ["grade", "--isolation", "process", "--suite", "visible", "--step", "2"]
 
