@@ -20,26 +20,18 @@ from tests.support.stubs import solution_text, stub_text
 
 STEP = "step02_scores"
 FINISHED = solution_text(STEP)
-STUB = stub_text(STEP)
 UNSCALED = "def attention_scores(q, k):\n    return q @ k.swapaxes(-1, -2)\n"
 EXITS = "import os\ndef attention_scores(q, k):\n    os._exit(0)\n"
 GRADE = ["grade", "--isolation", "process", "--suite", "visible", "--step", "2"]
 
 
-def made(folder, students):
-    """A class: student -> source of step 2; None for a student who handed in nothing."""
-    spread(folder, {f"{name}/{STEP}.py": text for name, text in students.items() if text})
-    for name in students:
-        (folder / name).mkdir(exist_ok=True)
-    return folder
-
-
+# Students' sources of step 2; one has handed in nothing.
 CLASS = {
     **{f"right {i}": f"{FINISHED}\n# {i}\n" for i in range(4)},
     **{f"unscaled {i}": f"{UNSCALED}\n# {i}\n" for i in range(4)},
     **{f"exits {i}": f"{EXITS}\n# {i}\n" for i in range(2)},
     "copy of right 0": f"{FINISHED}\n# 0\n",
-    "stub": STUB,
+    "stub": stub_text(STEP),
     "empty": None,
 }
 
@@ -71,7 +63,9 @@ def scores(out):
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
     """The class, and where an undisturbed run has graded it."""
-    folder = made(tmp_path_factory.mktemp("class"), CLASS)
+    folder = tmp_path_factory.mktemp("class")
+    spread(folder, {f"{name}/{STEP}.py": text for name, text in CLASS.items() if text})
+    (folder / "empty").mkdir()
     out = tmp_path_factory.mktemp("undisturbed")
     assert "\n12 graded, 1 not gradable." in run(folder, out, "--jobs", "2", status=1)
     return folder, out
