@@ -91,12 +91,6 @@ def cell_with(page, text):
     return page.locator(".jp-CodeCell").filter(has=page.locator(".cm-content", has_text=text)).first
 
 
-def open_notebook(page, url):
-    page.goto(f"{url}/tree/{NOTEBOOK}?reset")
-    page.locator(".jp-MarkdownOutput h1", has_text="Step 2 — Scaled scores").wait_for()
-    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").first.wait_for()
-
-
 def run_all(page):
     """Runs all cells: chosen again where JupyterLab, still starting, has dropped the command."""
     first = page.locator(".jp-CodeCell .jp-InputPrompt").first
@@ -121,7 +115,9 @@ def run(page, cell, text=None):
 @pytest.mark.long
 @pytest.mark.parametrize("settings", [{}, DARK], ids=["light", "dark"])
 def test_lesson_in_a_browser(lab, page, settings):
-    open_notebook(page, lab(settings))
+    page.goto(f"{lab(settings)}/tree/{NOTEBOOK}?reset")
+    page.locator(".jp-MarkdownOutput h1", has_text="Step 2 — Scaled scores").wait_for()
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").first.wait_for()
     page.wait_for_timeout(1000)  # the kernel is there, so JupyterLab has added its details
     expect(page.locator(".jp-mod-dirty")).to_have_count(0)  # the mark of an unsaved notebook
     expect(page.get_by_text("official Jupyter news")).to_have_count(0)
@@ -160,18 +156,6 @@ def test_lesson_in_a_browser(lab, page, settings):
     expect(whole.locator(".nopeek")).to_contain_text("All of it passes")
 
 
-def validated(page, url):
-    """Return the text of the dialog that Validate opens."""
-    page.goto(f"{url}/tree/{NOTEBOOK}?reset")
-    page.wait_for_selector(".jp-Notebook .jp-Cell")
-    page.get_by_text("Validate", exact=True).first.click()
-    dialog = page.locator(".jp-Dialog", has_text="Validation Results")
-    dialog.wait_for()
-    text = dialog.inner_text()
-    dialog.get_by_role("button", name="Ok").click()
-    return text
-
-
 @pytest.mark.long
 def test_validate_shows_what_is_wrong_and_then_what_is_right(tmp_path, serve, page):
     root = ("--ServerApp.port={port}", f"--ServerApp.root_dir={tmp_path}", "--ServerApp.password=")
@@ -183,7 +167,13 @@ def test_validate_shows_what_is_wrong_and_then_what_is_right(tmp_path, serve, pa
     found = []
     for source in (unscaled, solution_text(step)):
         (tmp_path / NOTEBOOK).write_text(json.dumps(filled_in(notebook, source)), encoding="utf-8")
-        found.append(validated(page, url))
+        page.goto(f"{url}/tree/{NOTEBOOK}?reset")
+        page.wait_for_selector(".jp-Notebook .jp-Cell")
+        page.get_by_text("Validate", exact=True).first.click()
+        dialog = page.locator(".jp-Dialog", has_text="Validation Results")
+        dialog.wait_for()
+        found.append(dialog.inner_text())
+        dialog.get_by_role("button", name="Ok").click()
     assert "attention_scores: needs work, 0/7 points" in found[0]
     assert "The scores are not divided by √d_k." in found[0]
     assert "Success! Your notebook passes all the tests." in found[1]
