@@ -62,8 +62,6 @@ def test_handin_says_why_the_only_step_cannot_be_read(tmp_path):
     assert "save it as UTF-8" in told
 
 
-# The assignment file, changes by hand, lateness.
-
 COURSE = """
 title = "Homework 2"
 steps = ["2"]

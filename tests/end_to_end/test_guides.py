@@ -221,9 +221,6 @@ def test_output_of_grading_is_real(tmp_path):
     assert {p for p in listed if not (out / p).exists()} <= {"changes.csv", "matches.csv"}
 
 
-# The report
-
-
 def validator():
     schema = json.loads((DOCS / "report.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -303,9 +300,6 @@ def test_program_in_the_guide_reads_a_report(report, tmp_path):
         [sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[0].startswith("step01_projections")
-
-
-# Help
 
 
 DAILY = ["check", "watch", "hint", "try", "quiz", "look"]

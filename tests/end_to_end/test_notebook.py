@@ -51,9 +51,6 @@ def shown(tmp_path):
     return shown
 
 
-# The lessons.
-
-
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_lesson_as_it_is_and_solved(home, steps, grade, step):
     """In one kernel, one after the other: `save_work()` is what the next lesson stands on.
@@ -80,9 +77,6 @@ def test_lesson_as_it_is_and_solved(home, steps, grade, step):
             assert calm is (number < count), f"{source}: {text}"
     assert text.strip() == f"Written to exercises/{step.filename}."
     assert grade(read_folder(home / "exercises", steps), only=(step,)).passed
-
-
-# What counts.
 
 
 def test_last_definition_counts_however_it_came_about(shown):
@@ -151,9 +145,6 @@ def test_end_of_a_part_is_shown_on_demand(shown):
     ):
         assert told in end
     assert same == end
-
-
-# The companions.
 
 
 def test_work_goes_to_the_exercises_and_back(shown):
@@ -255,9 +246,6 @@ def test_check_that_is_interrupted_says_so(shown):
     assert told.startswith("nopeek: interrupted; the next call starts a new judge")
     assert "Traceback" not in told
     assert PASSED in after
-
-
-# The process.
 
 
 @pytest.fixture

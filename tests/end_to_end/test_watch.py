@@ -36,7 +36,6 @@ def remove_and_write(path, text):
 
 @pytest.fixture
 def paths(tmp_path):
-    """Two files."""
     paths = [tmp_path / name for name in ("a.py", "b.py")]
     for path in paths:
         path.write_text("old", encoding="utf-8")
