@@ -296,10 +296,8 @@ def test_schema_and_guide_name_every_field(record, name):
 def test_program_in_the_guide_reads_a_report(report, tmp_path):
     (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
     (source,) = blocks("docs/report-format.md", "python")
-    done = subprocess.run(
-        [sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines()[0].startswith("step01_projections")
+    said = subprocess.check_output([sys.executable, "-c", source], cwd=tmp_path, text=True)
+    assert said.startswith("step01_projections")
 
 
 DAILY = ["check", "watch", "hint", "try", "quiz", "look"]
@@ -310,9 +308,7 @@ def help_of(*words):
     """What it prints, also below `make test ALL=1`, whose variables a make of its own inherits."""
     env = {name: of for name, of in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     env.pop("ALL", None)
-    return subprocess.run(
-        words, cwd=ROOT, env=env, capture_output=True, text=True, check=True
-    ).stdout
+    return subprocess.check_output(words, cwd=ROOT, env=env, text=True)
 
 
 @pytest.mark.parametrize(

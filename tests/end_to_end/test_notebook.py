@@ -289,10 +289,7 @@ def test_judge_that_cannot_start_says_why(judge, monkeypatch):
 
 def test_import_in_a_kernel_brings_nothing_heavy():
     code = "import sys, grader.notebook; print({'numpy', 'pytest', 'jinja2'} & set(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8"
-    )
-    assert done.stdout == "set()\n", done.stderr
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True) == "set()\n"
 
 
 def test_notebook_alone_is_judged_without_step_files(tmp_path):
