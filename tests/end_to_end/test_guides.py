@@ -60,9 +60,8 @@ def commands(name, program):
 
 @pytest.mark.parametrize("name", GUIDES)
 def test_screens_are_up_to_date(name):
-    assert fresh_page(load(), TEXTS[name]) == TEXTS[name], (
-        f"{name} is out of date: run `make build`"
-    )
+    text = TEXTS[name]
+    assert fresh_page(load(), text) == text, f"{name} is out of date: run `make build`"
 
 
 def test_assistants_read_the_same_everywhere_and_their_commands_exist():
@@ -143,14 +142,9 @@ def test_student_table_lists_no_other_step():
 
 
 def test_examples_in_the_guide_for_extending_are_real():
-    sources = [
-        (ROOT / "tests/visible/test_step02_scores.py").read_text(encoding="utf-8"),
-        (ROOT / "grader/answer_key/mistakes/step02_scores.py").read_text(encoding="utf-8"),
-        (ROOT / "tests/corpora/fair/step02_scores.py").read_text(encoding="utf-8"),
-    ]
-    shown = blocks("docs/extending.md", "python")
-    assert len(shown) == len(sources)
-    assert [block in source for block, source in zip(shown, sources, strict=True)] == [True] * 3
+    paths = ("tests/visible/test_", "grader/answer_key/mistakes/", "tests/corpora/fair/")
+    for path, block in zip(paths, blocks("docs/extending.md", "python"), strict=True):
+        assert block in (ROOT / f"{path}step02_scores.py").read_text(encoding="utf-8")
 
 
 INSTRUCTOR, REFERENCE = "docs/instructor.md", "docs/instructor-reference.md"
@@ -193,9 +187,7 @@ def test_class_list_in_the_guide_is_understood(tmp_path):
 
 def test_export_formats_in_the_guide_are_all():
     command = cli.get_command(None, "export")
-    (format_option,) = [
-        p for p in command.params if p.name == "format_name" or "--format" in p.opts
-    ]
+    (format_option,) = [param for param in command.params if "--format" in param.opts]
     named = set(re.findall(r"FORMAT=([\w-]+)", TEXTS[REFERENCE]))
     assert named <= set(format_option.type.choices)
 
@@ -227,10 +219,8 @@ def validator():
     return jsonschema.Draft202012Validator(schema)
 
 
-def leaky(step, text):
-    """The solution of a step with something wrong: an exception, a leak, a wrong scale."""
-    changes = {1: ("x @ ", "1 / 0 * x @ "), 2: (" / d_k**0.5", ""), 3: ("np.tril", "np.ones_like")}
-    return text.replace(*changes.get(step.number, ("", "")))
+# Makes solutions wrong: an exception, a wrong scale, a leak.
+WRONG = {1: ("x @ ", "1 / 0 * x @ "), 2: (" / d_k**0.5", ""), 3: ("np.tril", "np.ones_like")}
 
 
 @pytest.fixture(scope="module")
@@ -239,7 +229,7 @@ def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("learner")
     write_stubs(folder / "exercises")
     for step in load().steps[:6]:
-        text = leaky(step, solution_of(step))
+        text = solution_of(step).replace(*WRONG.get(step.number, ("", "")))
         (folder / "exercises" / step.filename).write_text(text, encoding="utf-8")
     (folder / "exercises" / load().find("8").filename).unlink()
     nopeek("check", *"12345678", "--json", "report.json", cwd=folder, status=1)
