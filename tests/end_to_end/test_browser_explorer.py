@@ -401,7 +401,6 @@ def test_forgotten_mask_of_step_5_is_the_first_thing_seen(tmp_path, open_page):
 
 
 SHIFTED = "\ndef causal_mask(t_q): return np.tri(t_q, k={}, dtype=bool)\n"
-LOOKS_AT_NOTHING = "? “the” (position 0) may look at nothing: its row has no weights."
 DIVIDES_BY_0 = """
 def softmax(scores, axis=-1):
     powers = np.exp(scores)
@@ -413,7 +412,7 @@ def softmax(scores, axis=-1):
     ("shift", "softmax", "told"),
     [
         (-1, "", "? Each word is hidden from itself: a word must see itself and those before it."),
-        (-1, "", LOOKS_AT_NOTHING),
+        (-1, "", "? “the” (position 0) may look at nothing: its row has no weights."),
         (-1, DIVIDES_BY_0, "~ The weights of “the” (position 0) are not numbers (NaN)."),
         (1, "", "✗ Each word also sees the next one: the scores one position ahead"),
     ],

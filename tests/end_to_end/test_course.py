@@ -165,10 +165,7 @@ def test_changes_are_in_every_export(course, tmp_path):
     [
         ('title = "x"\noverrides = "nowhere/o.csv"\n', "nowhere: there is no such folder"),
         ("points = 3", 'course.toml: it has no title: write `title = "Homework 2"`'),
-        (
-            *('title = "x"\noverrides = "o.csv"\n',),
-            "o.csv, row 2: whose is it? Fill in `student_id`",
-        ),
+        ('title = "x"\noverrides = "o.csv"', "o.csv, row 2: whose is it? Fill in `student_id`"),
     ],
     ids=["folder", "title", "changes"],
 )

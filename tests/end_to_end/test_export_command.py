@@ -12,8 +12,6 @@ from tests.support.disks import little_room
 from tests.unit.classroom.test_exports import CANVAS, MOODLE
 
 COLUMN = ("--column", "Attention (4711)")
-
-
 EXAM = Exam("hidden", 7, "bubblewrap", ("step02_scores",), "a kit")
 
 
