@@ -158,23 +158,22 @@ def _list_marks(call: Call) -> list[str]:
     return list(filter(is_mark, leaves([call["given"], call.get("before")])))
 
 
-def with_refusals(module: Space, calls: list[Call]) -> list[Call]:
-    """Add to the calls that raised the type of error that right code raises there: `refused`.
+def note_refusals(module: Space, calls: list[Call]) -> None:
+    """Note at the calls that raised which type of error right code raises there: `refused`.
 
     Right code goes through all calls with its own caches, because a mistake's may have another
     structure. If right code does not raise, but the words are those of a real refusal, the error
-    was meant as a refusal: `refusing`.
+    was meant as a refusal: `refusing`. A worker keeps the calls, so they are gone through once.
     """
-    if not any("raised" in call for call in calls):
-        return calls
+    raised = [call for call in calls if "raised" in call]
+    if all("refused" in call for call in raised):
+        return
     kept: Kept = {}
-    errors = [_find_error(module, call, kept) for call in calls]
-    both = [(call, error) for call, error in zip(calls, errors) if "raised" in call]
-    keys = {error_key(call) for call, error in both if call["raised"] == error}
-    return [
-        {**call, "refused": error, "refusing": "raised" in call and error_key(call) in keys}
-        for call, error in zip(calls, errors)
-    ]
+    for call in calls:
+        call["refused"] = _find_error(module, call, kept)
+    keys = {error_key(call) for call in raised if call["raised"] == call["refused"]}
+    for call in raised:
+        call["refusing"] = error_key(call) in keys
 
 
 def _find_error(module: Space, call: Call, kept: Kept) -> str | None:
@@ -253,10 +252,9 @@ def find_effects(
     """
     module, kept = run(code), Kept()
     wanted = {FETCH}.union(set.intersection(*(set(one["calls"]) for one in suspects)))
-    calls = with_refusals(run(code), calls)[slice(*span)]
-    both = [
-        (call, find_outcome(module, call, kept)) for call in calls if call["function"] in wanted
-    ]
+    note_refusals(run(code), calls)
+    asked = [call for call in calls[slice(*span)] if call["function"] in wanted]
+    both = [(call, find_outcome(module, call, kept)) for call in asked]
     parts = [right for call, usual in both for right, *_ in compare_parts(call, usual, usual)]
     wrong = [number for number, right in enumerate(parts) if not right]
     return [wrong, *(_find_effect(module, suspect, both) for suspect in suspects)]
@@ -323,7 +321,8 @@ def remembers(module: Space, names: Iterable[str]) -> bool:
 def is_given(code: types.CodeType, calls: list[Call], suspect: Suspect) -> bool:
     """Return whether code with this mistake, or right code, answers these calls as recorded."""
     module = run(code)
-    return explains(module, suspect, with_refusals(module, calls))
+    note_refusals(module, calls)
+    return explains(module, suspect, calls)
 
 
 def survivors(
@@ -342,7 +341,7 @@ def survivors(
     own: it may have met those of another.
     """
     module = run(code)
-    calls = with_refusals(run(code), calls)
+    note_refusals(run(code), calls)
     first = calls[slice(*span)]
     if explains(module, right, first) and explains(run(code), right, calls):
         calls = list(map(tighter, calls))

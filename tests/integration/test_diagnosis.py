@@ -147,7 +147,7 @@ def test_error_of_numpy_is_no_refusal():
     module = {"right": right, "refuses": refuses, "breaks": breaks}
     raised = {"tolerance": 0, "raised": "ValueError", "words": "this is more than I can take"}
     calls = [{"function": "right", "given": [[np.ones(n)], {}], **raised} for n in (4, 3)]
-    calls = replay.with_refusals(module, calls)
+    replay.note_refusals(module, calls)
     for name, explained in {"refuses": True, "breaks": False}.items():
         wrong = {"replacements": {"right": name}, "rebind": [], "calls": ["right"]}
         assert replay.explains(module, wrong, calls) is explained
