@@ -41,6 +41,7 @@ class KernelJudge:
         """Start the process, without waiting until it is ready."""
         if self.process is not None and self.process.poll() is None:
             return
+        self.stop()
         self.ready = False
         self.leaving = [process for process in self.leaving if process.poll() is None]
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as the process

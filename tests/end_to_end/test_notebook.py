@@ -260,11 +260,16 @@ def judge(tmp_path):
 ASKED = {"do": "check", "about": "1", "lesson": "", "runs": [[1, "", LINEAR]], "deleted": []}
 
 
-def test_judge_that_was_killed_is_replaced(judge):
-    assert "right so far" in judge.ask(ASKED)["text"]
-    os.kill(judge.process.pid, signal.SIGKILL)
-    with pytest.raises(JudgeError, match="the judge has ended without an answer"):
-        judge.ask(ASKED)
+def test_judge_that_was_killed_is_replaced(judge, monkeypatch):
+    for seen in (True, False):  # whether its end is noticed before it is asked
+        assert "right so far" in judge.ask(ASKED)["text"]
+        os.kill(judge.process.pid, signal.SIGKILL)
+        judge.process.wait()
+        if not seen:
+            monkeypatch.setattr(judge, "start", lambda: None)
+            with pytest.raises(JudgeError, match="the judge has ended without an answer"):
+                judge.ask(ASKED)
+            monkeypatch.undo()
     assert "right so far" in judge.ask(ASKED)["text"]
 
 
