@@ -25,7 +25,14 @@ EXITS = "import os\ndef attention_scores(q, k):\n    os._exit(0)\n"
 GRADE = ["grade", "--isolation", "process", "--suite", "visible", "--step", "2"]
 
 
-# Students' sources of step 2; one has handed in nothing.
+def made(folder, students):
+    """A class: student -> source of step 2; None for a student who handed in nothing."""
+    spread(folder, {f"{name}/{STEP}.py": text for name, text in students.items() if text})
+    for name in students:
+        (folder / name).mkdir(exist_ok=True)
+    return folder
+
+
 CLASS = {
     **{f"right {i}": f"{FINISHED}\n# {i}\n" for i in range(4)},
     **{f"unscaled {i}": f"{UNSCALED}\n# {i}\n" for i in range(4)},
@@ -63,9 +70,7 @@ def scores(out):
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
     """The class, and where an undisturbed run has graded it."""
-    folder = tmp_path_factory.mktemp("class")
-    spread(folder, {f"{name}/{STEP}.py": text for name, text in CLASS.items() if text})
-    (folder / "empty").mkdir()
+    folder = made(tmp_path_factory.mktemp("class"), CLASS)
     out = tmp_path_factory.mktemp("undisturbed")
     assert "\n12 graded, 1 not gradable." in run(folder, out, "--jobs", "2", status=1)
     return folder, out
