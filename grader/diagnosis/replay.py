@@ -252,7 +252,7 @@ def find_effects(
     """
     module, kept = run(code), Kept()
     wanted = {FETCH}.union(set.intersection(*(set(one["calls"]) for one in suspects)))
-    note_refusals(run(code), calls)
+    note_refusals(module, calls)
     asked = [call for call in calls[slice(*span)] if call["function"] in wanted]
     both = [(call, find_outcome(module, call, kept)) for call in asked]
     parts = [right for call, usual in both for right, *_ in compare_parts(call, usual, usual)]
@@ -341,7 +341,7 @@ def survivors(
     own: it may have met those of another.
     """
     module = run(code)
-    note_refusals(run(code), calls)
+    note_refusals(module, calls)
     first = calls[slice(*span)]
     if explains(module, right, first) and explains(run(code), right, calls):
         calls = list(map(tighter, calls))
