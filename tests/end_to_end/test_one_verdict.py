@@ -112,7 +112,11 @@ SHOWN = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("step", "ways"), [("step06_loss", WAYS), ("step01_projections", SHOWN)])
+@pytest.mark.parametrize(
+    ("step", "ways"),
+    [("step06_loss", WAYS), ("step01_projections", SHOWN)],
+    ids=["hidden", "visible"],
+)
 def test_every_way_gives_the_same_points(tmp_path, step, ways):
     written = notebooks(step)
     found = {}
