@@ -331,8 +331,8 @@ def survivors(
     right: Suspect,
     span: Sequence[int],
     suspects: list[Suspect],
-) -> list[int]:
-    """Return the numbers of the suspects that explain all of their calls; none if right code does.
+) -> list[int] | None:
+    """Return the numbers of the suspects that explain all of their calls; None if right code does.
 
     If right code nearly does, only small digits decide. A suspect is a dict: `replacements`,
     `rebind`, and `calls`, the names of the relevant functions. right is a suspect without any
@@ -346,7 +346,7 @@ def survivors(
     if explains(module, right, first) and explains(run(code), right, calls):
         calls = list(map(tighter, calls))
         if explains(run(code), right, calls):
-            return []
+            return None
         first = calls[slice(*span)]
     last = [call for call in first[-1:] if not _list_marks(call)]  # the wrong one, in most checks
     some = [n for n, suspect in enumerate(suspects) if explains(module, suspect, last)]

@@ -58,8 +58,8 @@ class Replay:
 
     def explaining(
         self, function: str, suspects: Sequence[Suspect], span: tuple[int, int] = (0, 0)
-    ) -> list[Suspect]:
-        """Return suspects that reproduce all calls. Return none if right code does so too.
+    ) -> list[Suspect] | None:
+        """Return suspects that reproduce all calls. Return None if right code does so too.
 
         span: the calls to compare first.
         """
@@ -67,7 +67,7 @@ class Replay:
             return []
         right, *replayed = self._describe(function, [NOTHING, *suspects])
         numbers = self._ask("survivors", suspects, right, list(span), replayed)
-        return [suspects[number] for number in numbers]
+        return None if numbers is None else [suspects[number] for number in numbers]
 
     def pair(
         self, function: str, suspects: Sequence[Suspect], span: tuple[int, int]
@@ -228,6 +228,8 @@ def diagnose(
             fits = replay.explaining(symptoms.function, suspects, symptoms.first)
         except CallFailed:
             continue  # a diagnosis that fails must not hide the failed check
+        if fits is None:
+            return None  # right code does all of that too: what is wrong cannot be compared
         if fits := _confirm(fits, replay, symptoms, list_later):
             return name_shared(fits, replay.step, named)
     return None
@@ -277,6 +279,6 @@ def _confirm(
         with Replay(replay.library, step, calls) as again:
             more = [one for one in alone if one not in sure and again.is_given(function, one)]
             others = [one for one in fits if one not in alone]
-            return [*sure, *more, *again.explaining(function, others)]
+            return [*sure, *more, *(again.explaining(function, others) or ())]
     except CallFailed:
         return sure
