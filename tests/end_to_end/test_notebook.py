@@ -51,32 +51,36 @@ def shown(tmp_path):
     return shown
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
-def test_lesson_as_it_is_and_solved(home, steps, grade, step):
+PARTS = [[step for step in STEPS if step.part == part] for part in sorted({s.part for s in STEPS})]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part[0].id)
+def test_lessons_of_a_part_as_they_are_and_solved(home, steps, grade, part):
     """In one kernel, one after the other: `save_work()` is what the next lesson stands on.
 
-    The steps before it are there in any case, for a process that has not come by them.
+    The parts before it are there in any case, for a process that has not come by them.
     """
-    for earlier in STEPS[: STEPS.index(step)]:
+    for earlier in STEPS[: STEPS.index(part[0])]:
         place = home / "exercises" / earlier.filename
         if is_unfinished(place.read_text(encoding="utf-8"), earlier):
             shutil.copy(ROOT / "solutions" / earlier.filename, place)
-    stub, solved = kernels.lesson(step), kernels.solved(step)
-    count = len([cell for cell in stub.cells if cell.cell_type == "code"])
-    both = kernels.joined(stub, solved)
-    sources = [cell.source for cell in both.cells if cell.cell_type == "code"]
-    for number, (source, texts) in enumerate(zip(sources, kernels.run(both, home))):
-        text = "\n".join(texts)
-        if source.startswith("check("):
-            assert ("not attempted" if number < count else ": passed, ") in text, source
-        elif source == "save_work()":
-            told = "not saved" if number < count else f"Written to exercises/{step.filename}."
-            assert told in text
-        elif "look." in source:
-            calm = "Nothing to see yet: " in text
-            assert calm is (number < count), f"{source}: {text}"
-    assert text.strip() == f"Written to exercises/{step.filename}."
-    assert grade(read_folder(home / "exercises", steps), only=(step,)).passed
+    every = [(step, done) for step in part for done in (False, True)]
+    lessons = [kernels.solved(step) if done else kernels.lesson(step) for step, done in every]
+    shown = iter(kernels.run(kernels.joined(*lessons), home))
+    for (step, done), lesson in zip(every, lessons, strict=True):
+        for cell in (cell for cell in lesson.cells if cell.cell_type == "code"):
+            source, text = cell.source, "\n".join(next(shown)).strip()
+            if source.startswith("check("):
+                assert (": passed, " if done else "not attempted") in text, source
+            elif source == "save_work()":
+                written = f"Written to exercises/{step.filename}."
+                assert text == written if done else "not saved" in text
+            elif "look." in source:
+                calm = "Nothing to see yet: " in text
+                assert calm is not done, f"{source}: {text}"
+        assert source == "save_work()"
+        if done:
+            assert grade(read_folder(home / "exercises", steps), only=(step,)).passed
 
 
 def test_last_definition_counts_however_it_came_about(shown):
