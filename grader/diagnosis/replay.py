@@ -216,13 +216,18 @@ def answers(call: Call, came: Call) -> bool:
     )
 
 
-def explains(module: Space, suspect: Suspect, calls: Iterable[Call]) -> bool:
-    """Return whether these functions answer every relevant call as recorded."""
+def find_unexplained(module: Space, suspect: Suspect, calls: Iterable[Call]) -> Call | None:
+    """Return the first relevant call that these functions do not answer as recorded."""
     space = replace_functions(module, suspect["replacements"], suspect["rebind"])
     kept: Kept = {}
     wanted = {*suspect["calls"], FETCH}
     asked = (call for call in calls if call["function"] in wanted)
-    return all(answers(call, find_outcome(space, call, kept)) for call in asked)
+    return next((c for c in asked if not answers(c, find_outcome(space, c, kept))), None)
+
+
+def explains(module: Space, suspect: Suspect, calls: Iterable[Call]) -> bool:
+    """Return whether these functions answer every relevant call as recorded."""
+    return find_unexplained(module, suspect, calls) is None
 
 
 def compare_parts(call: Call, usual: Call, came: Call) -> Iterator[tuple[bool, bool, bool]]:
@@ -336,20 +341,23 @@ def survivors(
 
     If right code nearly does, only small digits decide. A suspect is a dict: `replacements`,
     `rebind`, and `calls`, the names of the relevant functions. right is a suspect without any
-    mistake. A suspect that does not explain the calls in the span, the last one first, is not tried
-    on the others. If none is left, each that remembers earlier calls is tried in a module of its
-    own: it may have met those of another.
+    mistake. A suspect that does not explain the calls in the span is not tried on the others, and
+    the first of all that it has to explain is the one that right code does not. If none is left,
+    each that remembers earlier calls is tried in a module of its own: it may have met those of
+    another.
     """
     module = run(code)
     note_refusals(module, calls)
     first = calls[slice(*span)]
-    if explains(module, right, first) and explains(run(code), right, calls):
+    wrong = find_unexplained(module, right, first) or find_unexplained(run(code), right, calls)
+    if wrong is None:
         calls = list(map(tighter, calls))
-        if explains(run(code), right, calls):
+        wrong = find_unexplained(run(code), right, calls)
+        if wrong is None:
             return None
         first = calls[slice(*span)]
-    last = [call for call in first[-1:] if not _list_marks(call)]  # the wrong one, in most checks
-    some = [n for n, suspect in enumerate(suspects) if explains(module, suspect, last)]
+    alone = [] if _list_marks(wrong) else [wrong]
+    some = [n for n, suspect in enumerate(suspects) if explains(module, suspect, alone)]
     some = [n for n in some if explains(module, suspects[n], first)]
     found = [n for n in some if explains(run(code), suspects[n], calls)]
     if not found:
