@@ -13,6 +13,7 @@ from grader.intake.submission import read_folder
 from grader.isolation.survey import is_unfinished
 from grader.notebooks.saving import cell_of
 from grader.notebooks.session import JudgeError, KernelJudge
+from grader.steps.registry import load
 from grader.steps.stubs import solution_of
 from tests.conftest import ROOT, STEPS
 from tests.support import kernels
@@ -51,20 +52,18 @@ def shown(tmp_path):
     return shown
 
 
-PARTS = [[step for step in STEPS if step.part == part] for part in sorted({s.part for s in STEPS})]
-
-
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part[0].id)
+@pytest.mark.parametrize("part", load().parts, ids=lambda part: f"part{part.number}")
 def test_lessons_of_a_part_as_they_are_and_solved(home, steps, grade, part):
     """In one kernel, one after the other: `save_work()` is what the next lesson stands on.
 
     The parts before it are there in any case, for a process that has not come by them.
     """
-    for earlier in STEPS[: STEPS.index(part[0])]:
+    mine = steps.of(part)
+    for earlier in steps.before(mine[0]):
         place = home / "exercises" / earlier.filename
         if is_unfinished(place.read_text(encoding="utf-8"), earlier):
             shutil.copy(ROOT / "solutions" / earlier.filename, place)
-    every = [(step, done) for step in part for done in (False, True)]
+    every = [(step, done) for step in mine for done in (False, True)]
     lessons = [kernels.solved(step) if done else kernels.lesson(step) for step, done in every]
     shown = iter(kernels.run(kernels.joined(*lessons), home))
     for (step, done), lesson in zip(every, lessons, strict=True):
