@@ -341,10 +341,9 @@ def survivors(
 
     If right code nearly does, only small digits decide. A suspect is a dict: `replacements`,
     `rebind`, and `calls`, the names of the relevant functions. right is a suspect without any
-    mistake. A suspect that does not explain the calls in the span is not tried on the others, and
-    the first of all that it has to explain is the one that right code does not. If none is left,
-    each that remembers earlier calls is tried in a module of its own: it may have met those of
-    another.
+    mistake. A suspect has to explain the first call that right code does not, then those in the
+    span, then all. If none is left, each that remembers earlier calls is tried in a module of its
+    own: it may have met those of another.
     """
     module = run(code)
     note_refusals(module, calls)
@@ -356,7 +355,7 @@ def survivors(
         if wrong is None:
             return None
         first = calls[slice(*span)]
-    alone = [] if _list_marks(wrong) else [wrong]
+    alone = [] if _list_marks(wrong) else [wrong]  # marks need the calls that made them
     some = [n for n, suspect in enumerate(suspects) if explains(module, suspect, alone)]
     some = [n for n in some if explains(module, suspects[n], first)]
     found = [n for n in some if explains(run(code), suspects[n], calls)]
