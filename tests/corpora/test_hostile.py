@@ -43,7 +43,8 @@ REGISTRY = registry.load()
 HASTE = replace(REGISTRY.limits, call_seconds=0.25)  # for attacks that take what they get
 SEED = 0x5EED_0F_A_C1A55  # as secret as any: no digits of it may be seen
 RIGHT = read_folder(ROOT / "solutions", REGISTRY)
-SECRET_LINES = set().union(*map(solution_lines, RIGHT.sources))
+COMPILED = "d_k k_transposed"  # how `hostile.reads.solution` tells the solution of step 2
+SECRET_LINES = set().union({COMPILED}, *map(solution_lines, RIGHT.sources))
 HONEST = [REGISTRY.find("step02_scores"), REGISTRY.find("step04_softmax")]
 
 

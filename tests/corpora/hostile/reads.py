@@ -7,6 +7,7 @@ that its points give it away.
 import ctypes
 import gc
 import glob
+import marshal
 import os
 import socket
 import sys
@@ -26,6 +27,13 @@ def sources():
     """What the worker's finder of step files holds."""
     for finder in sys.meta_path:
         yield from getattr(finder, "modules", {}).items()
+
+
+def solution():
+    """All that the compiled code of an earlier step tells: its names and its instructions."""
+    step = marshal.loads(dict(sources())["step02_scores"][0])
+    code = next(one for one in step.co_consts if hasattr(one, "co_code"))
+    return " ".join((*code.co_varnames, *code.co_names, code.co_code.hex()))
 
 
 def contents(path, size=2**20):
@@ -69,7 +77,9 @@ def descriptors_that_were_inherited(q, k):
 def solution_among_the_steps(q, k):
     """Looks for its own step's solution among the sources that the worker was sent."""
     for name, (source, _) in sources():
-        foreign = name != "step02_scores" and "def attention_" + "scores" in source
+        word = "attention_" + "scores"
+        defined = "def " + word in source if isinstance(source, str) else word.encode() in source
+        foreign = name != "step02_scores" and defined
         if foreign or "step02" in name != "step02_scores":
             return right(q, k)
     return zeros(q, k)
@@ -148,29 +158,25 @@ def torch_from_the_folder(q, k):
 @attack("attention_output", "error", at_import=True)
 def tells_the_solution_of_an_earlier_step():
     """Raises the solution of an earlier step when it is imported."""
-    source = dict(sources())["step02_scores"][0]
-    raise ImportError(source[source.index("BEGIN") :])
+    raise ImportError(solution())
 
 
 @attack("attention_output", "error", at_import=True)
 def tells_the_solution_as_bad_syntax():
     """Raises the same as a syntax error, whose text may be shown."""
-    source = dict(sources())["step02_scores"][0]
-    raise SyntaxError(source[source.index("BEGIN") :], (__file__, 1, 1, source))
+    raise SyntaxError(solution(), (__file__, 1, 1, solution()))
 
 
 @attack("attention_output", "error", at_import=True)
 def tells_the_solution_as_a_file_name():
     """Raises the same as the name of a file that is no Python."""
-    source = dict(sources())["step02_scores"][0]
-    compile("f(", source[source.index("BEGIN") :], "exec")
+    compile("f(", solution(), "exec")
 
 
 @attack("attention_output", "failed")
 def tells_the_solution_as_a_type(weights, v):
-    """Returns an object whose type is named like a solution's lines, 80 letters at a time."""
-    source = dict(sources())["step02_scores"][0]
-    return type(source[source.index("d_k = q") :][:80], (), {})()
+    """Returns an object whose type is named like what a solution's code tells."""
+    return type(solution()[:80], (), {})()
 
 
 @attack("attention_scores", "failed")
