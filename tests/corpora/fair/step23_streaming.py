@@ -39,23 +39,24 @@ def partial_logaddexp(q, k, v, mask=None):
     return [attention(q, k, v, mask), np.logaddexp.reduce(scores, axis=-1)]
 
 
-@fair("key_by_key", "partial_attention")
-def partial_key_by_key(q, k, v, mask=None):
-    """A running maximum, key by key."""
+@fair("few_keys_at_a_time", "partial_attention")
+def partial_few_keys(q, k, v, mask=None):
+    """A running maximum, eight keys at a time."""
     scores = attention_scores(q, k)
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
-    top = np.full(q.shape[:-1], np.finfo(float).min)
-    total, out = np.zeros(q.shape[:-1]), np.zeros((*q.shape[:-1], v.shape[-1]))
-    for j in range(k.shape[-2]):
-        new = np.maximum(top, scores[..., j])
-        old, fresh = np.exp(top - new), np.exp(scores[..., j] - new)
-        total = total * old + fresh
-        out = out * old[..., None] + fresh[..., None] * v[..., j : j + 1, :]
+    top = np.full((*q.shape[:-1], 1), np.finfo(float).min)
+    total, out = np.zeros(top.shape), np.zeros((*q.shape[:-1], v.shape[-1]))
+    for j in range(0, k.shape[-2], 8):
+        part = scores[..., j : j + 8]
+        new = np.maximum(top, part.max(axis=-1, keepdims=True))
+        old, fresh = np.exp(top - new), np.exp(part - new)
+        total = total * old + fresh.sum(axis=-1, keepdims=True)
+        out = out * old + fresh @ v[..., j : j + 8, :]
         top = new
     with np.errstate(divide="ignore"):
         lse = top + np.log(total)
-    return out / np.where(total > 0, total, 1)[..., None], lse
+    return out / np.where(total > 0, total, 1), lse[..., 0]
 
 
 @fair("logaddexp", "merge_attention")
