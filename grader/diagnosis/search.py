@@ -122,7 +122,7 @@ class Replay:
                 raise
         worker, calls = self._running
         worker.deadline = min(until, library.host.deadline)
-        code = compile_source(library.text(self.step, suspects), "<mistakes>")
+        code, _ = compile_source(library.text(self.step, suspects), "<mistakes>")
         question = np.frombuffer(marshal.dumps((name, code, more)), np.uint8)
         return worker.call("reply", [question, calls], {}).value
 
@@ -134,8 +134,7 @@ class Replay:
         needed = {name: library.right[name] for name in earlier if name in library.right}
         text = REPLAY.read_text(encoding="utf-8").replace("grader.steps.tree", "exercises.tree")
         needed |= {"replay": (text, "<replay>"), "tree": (TREE.read_text("utf-8"), "<tree>")}
-        sources = {name: (compile_source(*source), source[1]) for name, source in needed.items()}
-        return Program("replay", sources)
+        return Program("replay", {name: compile_source(*one) for name, one in needed.items()})
 
 
 def _records(calls: Sequence[Call]) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ from grader.engine.bench import Attempt, Bench, Trial
 from grader.engine.earlier_steps import find_below, find_imported
 from grader.intake.submission import Submission
 from grader.isolation import Host, Process
-from grader.isolation.client import Program, compile_source
+from grader.isolation.client import Program, Source, compile_source
 from grader.isolation.survey import is_unfinished
 from grader.report.records import CheckVerdict, Report, Status, StepVerdict
 from grader.steps.registry import Check, Registry, Step
@@ -236,15 +236,14 @@ class Grader:
     def attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
         """Return the step's code among earlier steps; `right` holds the right ones among them."""
         texts = submission.texts()
-        sources: dict[str, tuple[str | bytes, str]] = {**texts}
+        sources: dict[str, Source] = {**texts}
         own: dict[str, tuple[str, str, list[str]]] = {}
         for earlier in self.registry.before(step):
             if earlier.id in right:
                 if earlier.id in texts:
                     names = [one.name for one in earlier.functions]
                     own[earlier.id] = (*texts[earlier.id], names)
-                file = f"<{earlier.id}>"
-                sources[earlier.id] = (compile_source(right[earlier.id], file), file)
+                sources[earlier.id] = compile_source(right[earlier.id], f"<{earlier.id}>")
         source = submission.sources[step.id]
         program = Program(step.id, sources, own)
         return Attempt(step, program, source, untouched=source == stub_of(step))

@@ -98,13 +98,17 @@ class Answer:
     first: Any = None
 
 
+Source = tuple[str | bytes, str]
+"""A module's text or its compiled code, and the file name shown in messages."""
+
+
 @dataclass(frozen=True)
 class Program:
     """The step to be judged, and the modules that its code may import."""
 
     module: str
-    sources: Mapping[str, tuple[str | bytes, str]] = field(repr=False)
-    """Module name -> (source, or `compile_source` of it, the file name shown in messages)."""
+    sources: Mapping[str, Source] = field(repr=False)
+    """By the module's name."""
     own: Mapping[str, tuple[str, str, list[str]]] = field(default_factory=dict, repr=False)
     """The student's versions of modules whose `sources` are the judge's: helpers are theirs.
 
@@ -113,12 +117,16 @@ class Program:
 
 
 @functools.lru_cache(maxsize=256)
-def compile_source(source: str, file: str) -> bytes:
-    """Return the code of a source, which loads in less time; only of the kit's own sources.
+def compile_source(text: str, file: str) -> Source:
+    """Return a source as code, which loads in less time; only of the kit's own sources.
 
-    They stay in memory. Here the code is only data: nothing but a worker runs it.
+    They stay in memory. Here the code is only data: nothing but a worker runs it. What does not
+    compile stays text, so the worker says where it is wrong, to a step that imports it.
     """
-    return marshal.dumps(compile(source, file, "exec", dont_inherit=True))
+    try:
+        return marshal.dumps(compile(text, file, "exec", dont_inherit=True)), file
+    except (SyntaxError, ValueError):  # the latter for a null character
+        return text, file
 
 
 def _request_call(

@@ -139,6 +139,14 @@ def attention_output(weights, v):
     assert fifth({"step05_output": source}).checks[0].status is Status.PASSED
 
 
+def test_solution_that_does_not_compile_is_no_matter_to_a_step_without_it(steps, host):
+    first, second = STEPS[:2]
+    grader = make_grader(steps, host, "visible", 0, [second])
+    grader.right[first.id] = "def linear(:\n"
+    verdict = grader.step(Submission("mine", {second.id: FIVE[second.id]}), second)
+    assert verdict.status is Status.PASSED
+
+
 def test_later_steps_are_the_students_own(fifth):
     verdict = fifth(ending(step05="\nimport exercises.step06_loss\n"))
     assert verdict.status is Status.ERROR
