@@ -33,6 +33,7 @@ from grader.steps import registry
 from grader.steps.inputs import map_arrays
 from tests.conftest import ROOT
 from tests.corpora import hostile
+from tests.corpora.hostile.reads import told
 from tests.support import processes
 from tests.support.sampling import sample, ways
 from tests.support.stubs import solution_lines
@@ -43,7 +44,7 @@ REGISTRY = registry.load()
 HASTE = replace(REGISTRY.limits, call_seconds=0.25)  # for attacks that take what they get
 SEED = 0x5EED_0F_A_C1A55  # as secret as any: no digits of it may be seen
 RIGHT = read_folder(ROOT / "solutions", REGISTRY)
-COMPILED = "d_k k_transposed"  # how `hostile.reads.solution` tells the solution of step 2
+COMPILED = told(compile(RIGHT.sources["step02_scores"], "", "exec"))[:40]
 SECRET_LINES = set().union({COMPILED}, *map(solution_lines, RIGHT.sources))
 HONEST = [REGISTRY.find("step02_scores"), REGISTRY.find("step04_softmax")]
 

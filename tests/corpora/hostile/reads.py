@@ -29,11 +29,15 @@ def sources():
         yield from getattr(finder, "modules", {}).items()
 
 
-def solution():
-    """All that the compiled code of an earlier step tells: its names and its instructions."""
-    step = marshal.loads(dict(sources())["step02_scores"][0])
+def told(step):
+    """All that a step's compiled code tells of its first function: names and instructions."""
     code = next(one for one in step.co_consts if hasattr(one, "co_code"))
     return " ".join((*code.co_varnames, *code.co_names, code.co_code.hex()))
+
+
+def solution():
+    """What the worker holds of an earlier step."""
+    return told(marshal.loads(dict(sources())["step02_scores"][0]))
 
 
 def contents(path, size=2**20):
@@ -77,9 +81,7 @@ def descriptors_that_were_inherited(q, k):
 def solution_among_the_steps(q, k):
     """Looks for its own step's solution among the sources that the worker was sent."""
     for name, (source, _) in sources():
-        word = "attention_" + "scores"
-        defined = "def " + word in source if isinstance(source, str) else word.encode() in source
-        foreign = name != "step02_scores" and defined
+        foreign = name != "step02_scores" and b"attention_" + b"scores" in bytes(source)
         if foreign or "step02" in name != "step02_scores":
             return right(q, k)
     return zeros(q, k)
@@ -157,7 +159,7 @@ def torch_from_the_folder(q, k):
 
 @attack("attention_output", "error", at_import=True)
 def tells_the_solution_of_an_earlier_step():
-    """Raises the solution of an earlier step when it is imported."""
+    """Raises what the solution of an earlier step tells, when it is imported."""
     raise ImportError(solution())
 
 
@@ -175,7 +177,7 @@ def tells_the_solution_as_a_file_name():
 
 @attack("attention_output", "failed")
 def tells_the_solution_as_a_type(weights, v):
-    """Returns an object whose type is named like what a solution's code tells."""
+    """Returns an object whose type is named like that, 80 letters of it."""
     return type(solution()[:80], (), {})()
 
 
