@@ -14,12 +14,15 @@ import jupytext
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from grader.notebooks.nbgrader.rebuilding import METADATA
 from grader.steps.paths import ROOT
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import SELF_STUDY, BuildError, find_defined, solution_of
 
 SOURCE = ROOT / "notebooks" / "nbgrader" / "source"
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
 CHECK = "from grader.course.cells import check\n\ncheck({name!r})"
 SETUP = "import grader.course.cells  # the earlier steps can be imported from now on"
 

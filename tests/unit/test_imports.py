@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -80,6 +81,14 @@ def test_what_a_kernel_imports_is_light(name):
     light |= {"steps.commands", "steps.paths"}
     # The last one is imported only once quiz() or lesson() is called.
     assert own(path) <= {*light, "notebooks.quiz_display"}
+
+
+def test_files_are_generated_without_nbgrader():
+    """`make build` does not install it."""
+    rooms = ("assignments", "build", "figures", "guides", "lessons", "proof")
+    imports = "".join(f"import grader.authoring.{room}\n" for room in rooms)
+    code = f"import sys\nsys.modules['nbgrader'] = None\n{imports}"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def test_programs_of_a_worker_stand_alone():

@@ -22,13 +22,11 @@ from grader.report.html.page import template
 from grader.report.records import StepVerdict
 
 PREFIX = "check_"
-# Of every notebook of an assignment.
-METADATA = {
-    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-    "language_info": {"name": "python"},
-}
 # The patterns with which nbgrader's pages colour Python take hours for some sources.
-UNCOLOURED = {**METADATA, "language_info": {"name": "python", "pygments_lexer": "text"}}
+UNCOLOURED = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python", "pygments_lexer": "text"},
+}
 MAX_SHOWN = 1_000_000  # characters; a page of so many takes seconds
 NOT_SHOWN = "# This cell is not shown: the notebook is too long."
 
